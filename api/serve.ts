@@ -1,5 +1,6 @@
 import {
   closeDependencies,
+  closeWhenRefused,
   type Dependencies,
   openDependencies,
   untilClockStarted,
@@ -30,6 +31,7 @@ export async function serve(settings: ServiceSettings, log: Logger): Promise<voi
     await dashboardDb.$disconnect();
     await closeDependencies(deps);
   });
+  closeWhenRefused(deps);
   await app.listen({ host: settings.HOST, port: settings.PORT });
   metrics = await serveMetrics(deps, { main: deps.db, reads: deps.reads, dashboard: dashboardDb });
   await inviteFirstOwner(deps);

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { remeasureMs } from '#shared/platform/clock.ts';
 import { prismaFolder, readFunctions, readMigrations, type SqlFile } from './migrations-folder.ts';
 
 /** The database could not be brought up to date; `message` says why and holds no password. */
@@ -13,6 +14,8 @@ export interface MigrateOptions {
   log?: (line: string) => void;
   /** The folder of `migrations/` and `functions/`; the project's own by default. */
   folder?: string;
+  /** How long the processes of the version before have to notice that they must not use the database any more. */
+  noticeMs?: number;
 }
 
 /** An arbitrary constant; Prisma itself uses 72707369. */
@@ -26,6 +29,12 @@ const turn = { intervalMs: 250, timeoutMs: 60 * 60_000 };
  * again after a pause.
  */
 const tableLock = { timeoutMs: 1_000, pauseMs: 5_000, attempts: 10 };
+
+/** A migration that processes of the version before cannot share the database with (shared/platform/data-format.ts). */
+const raisesFormat = /^CREATE OR REPLACE FUNCTION data_format\(\)/m;
+
+/** Every process reads the number that often. */
+const longestNoticeMs = remeasureMs + 10_000;
 
 /** A migration of one such statement lets a table be written while it works, for as long as it takes, and runs alone. */
 const runsAlone =
@@ -47,11 +56,12 @@ const runsAlone =
  */
 export async function migrate(
   databaseUrl: string,
-  { log = () => {}, folder = prismaFolder }: MigrateOptions = {},
+  { log = () => {}, folder = prismaFolder, noticeMs = longestNoticeMs }: MigrateOptions = {},
 ): Promise<string[] | null> {
   const migrations = readMigrations(folder);
   const functions = readFunctions(folder);
   return await withLock(databaseUrl, log, async (client) => {
+    await refuseOldServer(client);
     await openHistory(client);
     const { missing, newestUnknown } = await compareHistory(client, migrations);
     if (missing.length === 0 && newestUnknown !== null) {
@@ -60,7 +70,14 @@ export async function migrate(
       );
       return null;
     }
+    const isInUse = await hasFormat(client);
     await apply(client, missing, functions, log);
+    if (isInUse && missing.some(({ sql }) => raisesFormat.test(sql))) {
+      log(
+        'Processes of the version before must not use this database any more; waiting until they have closed.',
+      );
+      await sleep(noticeMs);
+    }
     return missing.map(({ name }) => name);
   });
 }
@@ -114,6 +131,20 @@ async function lock(client: pg.Client, log: (line: string) => void): Promise<voi
   }
 }
 
+/** The oldest version of PostgreSQL that has what the migrations and functions use. */
+const oldestServer = 14;
+
+async function refuseOldServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; number: number }>(
+    `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
+  );
+  const [{ version = '', number = 0 } = {}] = rows;
+  if (number >= oldestServer * 10_000) return;
+  throw new MigrationError(
+    `PostgreSQL ${version} is too old: the service needs version ${oldestServer} or newer.`,
+  );
+}
+
 /** Prisma's own table, so that `prisma migrate deploy` understands the history. */
 async function openHistory(client: pg.Client): Promise<void> {
   const { rows } = await client.query(
@@ -144,6 +175,11 @@ async function openHistory(client: pg.Client): Promise<void> {
        applied_steps_count INTEGER NOT NULL DEFAULT 0
      )`,
   );
+}
+
+async function hasFormat(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(`SELECT to_regprocedure('data_format()') IS NOT NULL AS is_there`);
+  return rows[0].is_there;
 }
 
 /** Which migrations the database lacks, and the newest one that it has and this version does not. */

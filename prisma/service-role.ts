@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { connectionSettings } from '#shared/platform/database.ts';
 import { MigrationError, reasonOf, withLock } from './migrate.ts';
 
 const everything = 'SELECT, INSERT, UPDATE, DELETE';
@@ -42,6 +43,7 @@ export async function grantServiceRole(
     }
     await refuseMemberships(client, user);
     await refuseExcess(client, user);
+    await resetSettings(client, user, log);
   });
 }
 
@@ -67,14 +69,23 @@ async function createIfMissing(
 }
 
 async function grantsTo(client: pg.Client, user: string): Promise<string[]> {
-  const { rows } = await client.query<{ database: string; schemas: string[]; functions: string[] }>(
+  const { rows } = await client.query<{
+    database: string;
+    schemas: string[];
+    functions: string[];
+    makers: string[];
+  }>(
     `SELECT quote_ident(current_database()) AS database, array_agg(quote_ident(nspname)) AS schemas,
+            -- What makes large objects. Only a superuser may take these functions away.
+            (SELECT coalesce(array_agg(f.oid::regprocedure::text), '{}') FROM pg_proc AS f
+             WHERE f.pronamespace = 'pg_catalog'::regnamespace AND f.proname IN ('lo_creat', 'lo_create', 'lo_from_bytea')
+               AND (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)) AS makers,
             -- Those of extensions belong to others.
             (SELECT coalesce(array_agg(f.oid::regprocedure::text), '{}') FROM pg_proc AS f
              WHERE f.pronamespace = ANY (array_agg(n.oid)) AND f.proowner = current_user::regrole) AS functions
      FROM pg_namespace AS n WHERE nspname IN (current_schema(), 'bullmq')`,
   );
-  const [{ database = '', schemas = [], functions = [] } = {}] = rows;
+  const [{ database = '', schemas = [], functions = [], makers = [] } = {}] = rows;
   const role = pg.escapeIdentifier(user);
   const own = `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schemas.join(', ')} GRANT`;
   return [
@@ -91,6 +102,8 @@ async function grantsTo(client: pg.Client, user: string): Promise<string[]> {
     `${own} USAGE, SELECT ON SEQUENCES TO ${role}`,
     `${own} EXECUTE ON FUNCTIONS TO ${role}`,
     ...(functions.length === 0 ? [] : [`GRANT EXECUTE ON ROUTINE ${functions.join(', ')} TO ${role}`]),
+    // A large object would be the service's own: no right that is taken away here could protect it.
+    ...makers.map((maker) => `REVOKE EXECUTE ON FUNCTION ${maker} FROM PUBLIC, ${role}`),
     `REVOKE ALL ON _prisma_migrations FROM ${role}`,
     ...Object.entries(tableRights).flatMap(([rights, tables]) => {
       const names = tables.map((table) => pg.escapeIdentifier(table)).join(', ');
@@ -115,23 +128,78 @@ async function refuseMemberships(client: pg.Client, user: string): Promise<void>
   );
 }
 
-/** Rights that come from elsewhere, such as those of a superuser, cannot be taken away here. */
+/** What the role may do beyond its rights, each with what ends it. */
+const excesses = [
+  ['is a superuser', 'rolsuper'],
+  ['may create roles', 'rolcreaterole'],
+  [
+    'may change the audit log or the timeline',
+    `has_table_privilege(oid, 'audit_log', 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(oid, 'audit_log', 'UPDATE')
+     OR has_table_privilege(oid, 'refund_event', 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(oid, 'refund_event', 'UPDATE')`,
+  ],
+  [
+    'may create tables (run REVOKE CREATE ON SCHEMA public FROM PUBLIC as an administrator)',
+    `has_schema_privilege(oid, current_schema(), 'CREATE')`,
+  ],
+  [
+    'may create schemas or temporary tables',
+    `has_database_privilege(oid, current_database(), 'CREATE, TEMPORARY')`,
+  ],
+] as const;
+
+/** Rights that come from elsewhere, such as those of a superuser, and what the role owns cannot be taken away here. */
 async function refuseExcess(client: pg.Client, user: string): Promise<void> {
-  const { rows } = await client.query<{ excessive: boolean }>(
-    `SELECT rolcreaterole
-         OR has_table_privilege(oid, 'audit_log', 'UPDATE, DELETE, TRUNCATE')
-         OR has_table_privilege(oid, 'refund_event', 'UPDATE, DELETE, TRUNCATE')
-         OR has_any_column_privilege(oid, 'audit_log', 'UPDATE') OR has_any_column_privilege(oid, 'refund_event', 'UPDATE')
-         OR has_schema_privilege(oid, current_schema(), 'CREATE')
-         OR has_database_privilege(oid, current_database(), 'CREATE, TEMPORARY')
-         OR EXISTS (SELECT FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass AND refobjid = r.oid AND deptype = 'o')
-       AS excessive
+  const found = excesses.map(
+    ([words, condition]) => `CASE WHEN ${condition} THEN ${pg.escapeLiteral(words)} END`,
+  );
+  const { rows } = await client.query<{ reasons: string[]; owned: string[] }>(
+    `SELECT array_remove(ARRAY[${found.join(', ')}], NULL) AS reasons,
+       ARRAY(
+         SELECT CASE WHEN dbid IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+           THEN pg_describe_object(classid, objid, objsubid)
+           ELSE 'something in the database ' || (SELECT datname FROM pg_database WHERE oid = dbid) END
+         FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass AND refobjid = r.oid AND deptype = 'o' LIMIT 10) AS owned
      FROM pg_roles AS r WHERE rolname = $1`,
     [user],
   );
-  if (!rows[0]?.excessive) return;
+  const [{ reasons = [], owned = [] } = {}] = rows;
+  const all = owned.length === 0 ? reasons : [...reasons, `owns ${owned.join(', ')} (drop it as that role)`];
+  if (all.length === 0) return;
   throw new MigrationError(
-    `The database role "${user}" of DATABASE_URL owns something, or may change tables or the audit log. Give the service a ` +
-      'role of its own, and let the user of DATABASE_OWNER_URL own the database.',
+    `The database role "${user}" of DATABASE_URL ${all.join(', ')}. Give the service a role of its own without more rights, and ` +
+      'let the user of DATABASE_OWNER_URL own the database.',
   );
+}
+
+/** What an operator may set for the role, as for a pooler that ignores what connections ask for. */
+const allowedSettings = [
+  ...connectionSettings.map((each) => each.split('=')[0]?.toLowerCase()),
+  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'],
+];
+
+/**
+ * Removes the settings that the role's sessions begin with. Any role can store such settings of its own, and they would outlast the
+ * change of its password.
+ */
+async function resetSettings(client: pg.Client, user: string, log: (line: string) => void): Promise<void> {
+  const { rows } = await client.query<{ place: string; name: string }>(
+    `SELECT DISTINCT CASE WHEN d.oid IS NULL THEN '' ELSE ' IN DATABASE ' || quote_ident(d.datname) END AS place,
+       split_part(each, '=', 1) AS name
+     FROM pg_db_role_setting AS s CROSS JOIN unnest(s.setconfig) AS each LEFT JOIN pg_database AS d ON d.oid = s.setdatabase
+     WHERE s.setrole = (SELECT oid FROM pg_roles WHERE rolname = $1) AND lower(split_part(each, '=', 1)) <> ALL ($2)
+       AND (d.oid IS NULL OR d.datname = current_database())`,
+    [user, allowedSettings],
+  );
+  for (const { place, name } of rows) {
+    const statement = `ALTER ROLE ${pg.escapeIdentifier(user)}${place} RESET ${pg.escapeIdentifier(name)}`;
+    try {
+      await client.query(statement);
+    } catch (error) {
+      throw new MigrationError(
+        `The database role "${user}" of DATABASE_URL has a setting ${name} of its own, which could not be removed: ` +
+          `${reasonOf(error)}. Run ${statement} as an administrator, and then the migration again.`,
+      );
+    }
+    log(`The setting ${name} of the database role "${user}" was removed: the service sets what it needs.`);
+  }
 }

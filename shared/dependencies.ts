@@ -6,9 +6,9 @@ import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-ke
 import { type HashLimiter, openHashLimiter } from './people/sign-in/hash-limiter.ts';
 import { type Clock, DatabaseClock } from './platform/clock.ts';
 import type { ServiceSettings } from './platform/config.ts';
-import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
+import { DataFormatError, timeOfSharedDatabase } from './platform/data-format.ts';
+import { type Database, openDatabase, openReads, type Reads } from './platform/database.ts';
 import type { Logger } from './platform/log.ts';
-import { marksInMemory, type PositionMarks } from './platform/position-marks.ts';
 import { openQueues, type RefundQueues } from './platform/queues.ts';
 import { encryptionKeys, SecretBox } from './platform/secrets/secrets.ts';
 import { type Metrics, openMetrics } from './platform/telemetry/metrics.ts';
@@ -17,6 +17,7 @@ import { openVelocityReads, type VelocityReads } from './policies/policy-facts.t
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
 import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
+import { marksInMemory, type PositionMarks } from './refunds/lifecycle/position-marks.ts';
 import { openRefundStatements, type RefundStatements } from './refunds/lifecycle/statements.ts';
 import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
@@ -30,6 +31,8 @@ export interface Dependencies {
   metrics: Metrics;
   telemetry: Telemetry;
   clock: Clock;
+  /** Resolves once this version must not use the database, which is read with its clock; with the reason. */
+  refused: Promise<DataFormatError>;
   /** Uniform in [0, 1), for jitter. */
   random: () => number;
   db: Database;
@@ -62,7 +65,16 @@ export function openDependencies(
   const db = overrides.db ?? openDatabase(DATABASE_URL, { poolSize, settings });
   const reads = overrides.reads ?? openReads(DATABASE_URL, { poolSize: readConnections, settings });
   const metrics = overrides.metrics ?? openMetrics();
-  const clock = overrides.clock ?? new DatabaseClock({ readDatabaseTime: () => serviceTime(db) });
+  let refuse: (reason: DataFormatError) => void = () => {};
+  const refused = new Promise<DataFormatError>((resolve) => {
+    refuse = resolve;
+  });
+  const readDatabaseTime = () =>
+    timeOfSharedDatabase(db).catch((error: unknown) => {
+      if (error instanceof DataFormatError) refuse(error);
+      throw error;
+    });
+  const clock = overrides.clock ?? new DatabaseClock({ readDatabaseTime });
   const positionMarks = overrides.positionMarks ?? marksInMemory();
   return {
     settings,
@@ -70,6 +82,7 @@ export function openDependencies(
     metrics,
     telemetry: noTelemetry,
     clock,
+    refused,
     random: Math.random,
     db,
     reads,
@@ -100,13 +113,26 @@ const clockStartWaitMs = 2_000;
 /**
  * Waits for the first reading of the database's clock, so that a wrong clock of this machine is never used. Does not wait for
  * an unreachable database.
+ * @throws DataFormatError when this version must not use the database.
  */
-export async function untilClockStarted({ clock }: Pick<Dependencies, 'clock'>): Promise<void> {
+export async function untilClockStarted({
+  clock,
+  refused,
+}: Pick<Dependencies, 'clock' | 'refused'>): Promise<void> {
   if (!(clock instanceof DatabaseClock)) return;
   const waited = new AbortController();
-  const overdue = sleep(clockStartWaitMs, null, { signal: waited.signal }).catch(() => {});
-  await Promise.race([clock.started, overdue]);
+  const overdue = sleep(clockStartWaitMs, null, { signal: waited.signal }).catch(() => null);
+  const refusal = await Promise.race([refused, clock.started.then(() => null), overdue]);
   waited.abort();
+  if (refusal !== null) throw refusal;
+}
+
+/** Closes the process, as a signal does, once a newer version has migrated the database so that this one must not use it any more. */
+export function closeWhenRefused({ refused, log }: Pick<Dependencies, 'refused' | 'log'>): void {
+  void refused.then(({ message }) => {
+    log.fatal(message);
+    process.kill(process.pid, 'SIGTERM');
+  });
 }
 
 /** Closes what `openDependencies` opened. */

@@ -1,10 +1,15 @@
-import { closeDependencies, openDependencies, untilClockStarted } from '#shared/dependencies.ts';
+import {
+  closeDependencies,
+  closeWhenRefused,
+  openDependencies,
+  untilClockStarted,
+} from '#shared/dependencies.ts';
 import { serveMetrics } from '#shared/health/serve-metrics.ts';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { openPositionMarks } from '#shared/platform/position-marks.ts';
 import { closeOnSignal, runMain } from '#shared/platform/process.ts';
 import { openTelemetry } from '#shared/platform/telemetry/telemetry.ts';
+import { openPositionMarks } from '#shared/refunds/lifecycle/position-marks.ts';
 import { startWorkers } from './start-workers.ts';
 
 runMain(async () => {
@@ -21,5 +26,6 @@ runMain(async () => {
     await metrics.close();
     await closeDependencies(deps);
   });
+  closeWhenRefused(deps);
   log.info({ concurrency: settings.WORKER_CONCURRENCY }, 'working');
 });

@@ -2,7 +2,7 @@ import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { failFast, openRedis } from '#shared/platform/queues.ts';
+import { failFast, openRedis } from '#shared/platform/redis.ts';
 
 interface RateLimit {
   /** Requests per subject and second. */
@@ -36,7 +36,6 @@ export async function limitRate(
     skipOnError: true,
     enableDraftSpec: true,
     ...(hasHeaders ? {} : { addHeaders: noHeaders, addHeadersOnExceeding: noHeaders }),
-    nameSpace: `{${QUEUE_PREFIX}-rate}`,
     keyGenerator: subjectOf,
     errorResponseBuilder: (_request, { max: limit }) =>
       new ServiceError(
@@ -44,7 +43,7 @@ export async function limitRate(
         `${messagePrefix}: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
         { retryAfterSeconds: 1 },
       ),
-    ...(redis === null ? { store: CountsInProcess } : { redis }),
+    store: redis === null ? CountsInProcess : countsIn(redis, `{${QUEUE_PREFIX}-rate}`),
   });
 }
 
@@ -72,6 +71,36 @@ class CountsInProcess implements FastifyRateLimitStore {
     return this;
   }
 }
+
+/**
+ * Counts requests in Redis. Each count ends with its window, whoever wrote it: the package's own store keeps a count that has no end,
+ * and refuses its subject for ever.
+ */
+function countsIn(redis: ReturnType<typeof openRedis>, prefix: string) {
+  return class CountsInRedis implements FastifyRateLimitStore {
+    incr(subject: string, onCounted: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number): void {
+      redis.eval(countScript, 1, `${prefix}${subject}`, windowMs).then(
+        (counted) => {
+          const [current = 0, ttl = 0] = counted as number[];
+          onCounted(null, { current, ttl });
+        },
+        (error: Error) => onCounted(error),
+      );
+    }
+
+    child(): FastifyRateLimitStore {
+      return this;
+    }
+  };
+}
+
+const countScript = `local current = redis.call('INCR', KEYS[1])
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl < 0 or ttl > tonumber(ARGV[1]) then
+  ttl = tonumber(ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ttl)
+end
+return {current, ttl}`;
 
 const noHeaders = {
   'ratelimit-limit': false,

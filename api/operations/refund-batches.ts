@@ -198,7 +198,7 @@ export const batchOperations = [
       mode: oneOf(batchModes)
         .default('strict')
         .describe(
-          '`strict`: an invalid row refuses the whole batch. `partial`: it is rejected, and the others go on.',
+          '`strict`: an invalid row refuses the whole batch. `partial`: it is rejected, and the others go on. Of the invalid rows, the first 20 are in the results.',
         ),
     }),
     body: createBatchSchema,

@@ -36,6 +36,12 @@ interface BatchRequest {
 /** The most batches of a requester that are not completed, so that their rows stay few and no requester keeps out another. */
 const maxUnfinished = 20;
 
+/** The most rows of an organization's environment in a day: they are kept for long, whatever comes of them. */
+const maxRowsPerDay = 100_000;
+
+/** The invalid rows of a partial batch that are kept; the others are only counted. */
+const invalidKept = 20;
+
 /** The most rows and the most text that a refusal lists. */
 const mostListed = { rows: 20, characters: 2_000 };
 
@@ -43,7 +49,7 @@ const mostListed = { rows: 20, characters: 2_000 };
  * Stores a batch, which a worker then works off.
  * @returns the batch; as it is now when an earlier request with the same key created it.
  * @throws ServiceError validation_error that lists invalid rows of a strict batch; idempotency_key_reused; rate_limited while too many
- * batches are not completed.
+ * batches are not completed, or after too many rows of a day.
  */
 export async function createBatch(
   { db }: { db: Database },
@@ -69,6 +75,7 @@ export async function createBatch(
     const { count } = await tx.refundBatch.createMany({ data: [batch], skipDuplicates: true });
     if (count === 0) return { batch: await earlierBatch(tx, batch), isReplayed: true };
     await refuseTooMany(tx, request);
+    await refuseTooManyRows(tx, batch);
     await insertRows(tx, batch.id, rows);
     const detail = { environment, mode, rows: rows.length };
     await writeAudit(
@@ -136,6 +143,24 @@ async function refuseTooMany(
   );
 }
 
+/** @param batch the new one, which is stored already. */
+async function refuseTooManyRows(tx: DatabaseTransaction, batch: RefundBatch): Promise<void> {
+  const { organizationId, environment, createdAt } = batch;
+  const since = new Date(createdAt.getTime() - dayMs);
+  const { _sum } = await tx.refundBatch.aggregate({
+    where: { organizationId, environment, createdAt: { gt: since } },
+    _sum: { rowCount: true },
+  });
+  if ((_sum.rowCount ?? 0) <= maxRowsPerDay) return;
+  throw new ServiceError(
+    'rate_limited',
+    `The batches of an organization can have at most ${maxRowsPerDay} rows in 24 hours. Wait, then send this one again.`,
+    { retryAfterSeconds: 3_600 },
+  );
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
 /** Rows of one statement. */
 const rowsInserted = 500;
 
@@ -144,18 +169,22 @@ async function insertRows(
   batchId: string,
   rows: readonly RequestedRow[],
 ): Promise<void> {
-  for (let start = 0; start < rows.length; start += rowsInserted) {
-    const items = rows.slice(start, start + rowsInserted).map((row, index) => toItem(row, start + index + 1));
+  const items = rows.map(toItem);
+  const dropped = new Set(items.filter((item) => 'problem' in item).slice(invalidKept));
+  const kept = items.filter((item) => !dropped.has(item));
+  for (let start = 0; start < kept.length; start += rowsInserted) {
+    const page = kept.slice(start, start + rowsInserted);
     await tx.$executeRaw`
       INSERT INTO refund_batch_row (batch_id, number, state, transaction_id, content, error_code, error_message)
       SELECT ${batchId}, n, CASE WHEN problem IS NULL THEN 'waiting' ELSE 'rejected' END, "transactionId", content,
         CASE WHEN problem IS NOT NULL THEN 'validation_error' END, problem
-      FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS item(n int, "transactionId" text, content jsonb, problem text)`;
+      FROM jsonb_to_recordset(${JSON.stringify(page)}::jsonb) AS item(n int, "transactionId" text, content jsonb, problem text)`;
   }
 }
 
-function toItem(row: RequestedRow, number: number) {
+function toItem(row: RequestedRow, index: number) {
+  const n = index + 1;
   return 'content' in row
-    ? { n: number, transactionId: row.content.transactionId, content: row.content }
-    : { n: number, problem: redact(row.problem) };
+    ? { n, transactionId: row.content.transactionId, content: row.content }
+    : { n, problem: redact(row.problem) };
 }

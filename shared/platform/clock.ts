@@ -20,7 +20,8 @@ interface Measurement {
   roundTripMs: number;
 }
 
-const remeasureMs = 30_000;
+/** How often the database's clock is read. */
+export const remeasureMs = 30_000;
 
 /** The pause before another try while there is no reading yet. */
 const firstRetryMs = 1_000;

@@ -136,7 +136,7 @@ const names = new Map<string, string>();
 const mostNames = 1_000;
 
 /** What each connection is set to, whatever the server, the database, the role and the URL say. */
-const connectionSettings = [
+export const connectionSettings = [
   // The driver sends and reads times in UTC without an offset, and in this format.
   ...['TimeZone=UTC', 'DateStyle=ISO'],
   // What is read under a lock has to include what was committed before the lock was taken.
@@ -162,6 +162,7 @@ function poolConfig(databaseUrl: string, poolSize: number, settings: DatabaseSet
   const statementTimeoutMs = settings.DATABASE_STATEMENT_TIMEOUT_MS;
   return {
     connectionString: withSettings(databaseUrl),
+    application_name: 'refund-service',
     max: poolSize,
     connectionTimeoutMillis: settings.DATABASE_CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,

@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import {
   createPostgresBackend,
+  createRedisBackend,
   type Job,
   type JobsOptions,
   Queue,
@@ -9,10 +10,10 @@ import {
   Worker,
   type WorkerOptions,
 } from 'bullmq';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
 import { StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
+import { failFast, openRedis } from './redis.ts';
 
 type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
 
@@ -48,7 +49,7 @@ export interface RefundQueues {
   wake(processor: string): void;
   /** The same for webhook deliveries. */
   wakeSenders(): void;
-  /** Resolves when the queue's store responds; for readiness. */
+  /** Resolves when the queue's store takes what wakes a worker, which is a write; for readiness. */
   ping(): Promise<void>;
   /** Passes BullMQ's object of every queue to `use`, for the queue board. They have the jobs of all organizations. */
   map<Result>(use: (queue: Queue) => Result): Result[];
@@ -71,8 +72,12 @@ export function openQueues(
     if (opened !== null) return opened.queues;
     const connection = openConnection(settings, 'producer', log);
     const openQueue = (name: string) => {
-      const options: QueueOptions = { ...connection.options, ...prefixOf(settings), skipMetasUpdate: true };
-      const queue = new Queue(name, options as never, connection.backendFactory as never);
+      const options: QueueOptions = {
+        ...connection.options,
+        ...prefixOf(settings),
+        ...{ skipMetasUpdate: true, skipVersionCheck: true },
+      };
+      const queue = new Queue(name, options as never, connection.openBackend as never);
       queue.on('error', warn);
       return queue;
     };
@@ -102,7 +107,8 @@ export function openQueues(
     wakeSenders: () => wake(deliveryQueueName),
     async ping() {
       const [queue] = open().values();
-      await queue?.getJobCountByTypes('waiting');
+      await queue?.waitUntilReady();
+      await (opened?.connection.write() ?? queue?.getJobCountByTypes('waiting'));
     },
     map: (use) => [...open().values()].map(use),
     async close() {
@@ -166,7 +172,9 @@ export function openWorker(
     stalledInterval: 5_000,
     maxStalledCount: 1_000,
     // The default is 15 seconds, in which PostgreSQL may be back for long.
-    runRetryDelay: 1_000,
+    runRetryDelay: pauses.shortestMs,
+    // INFO is among the commands that Redis calls dangerous, and BullMQ's loop would repeat its refusal without a pause for ever.
+    skipVersionCheck: true,
     // For the chart of the queue board. In PostgreSQL every job would update the same row, which takes longer than all else.
     ...(settings.REDIS_URL === null ? {} : { metrics: { maxDataPoints: 60 } }),
   };
@@ -180,17 +188,53 @@ export function openWorker(
       throw new Error('The job failed. See the log of its worker.', { cause: error });
     }
   };
-  const worker = new Worker(name, process, options as never, connection.backendFactory as never);
+  const closing = new AbortController();
+  const openBackend: OpenBackend = (...args) => withPauses(connection.openBackend(...args), closing.signal);
+  const worker = new Worker(name, process, options as never, openBackend as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
   return {
     async close() {
+      closing.abort();
       const closed = worker.close();
       await Promise.allSettled([handling]);
       await Promise.race([closed, sleep(longestClosingMs, undefined, { ref: false })]);
       connection.close();
     },
   };
+}
+
+/** After each failure of what a worker repeats, until it succeeds. */
+const pauses = { shortestMs: 1_000, longestMs: 15_000 };
+
+/** What a worker's loop repeats. */
+type LoopSteps = Pick<ReturnType<typeof createRedisBackend>, 'moveToActive' | 'waitForJob'>;
+
+type OpenBackend = (...args: Parameters<typeof createRedisBackend>) => LoopSteps;
+
+/**
+ * Makes the steps of a worker's loop fail only after a pause, which grows. BullMQ pauses where a connection is refused, and repeats
+ * whatever else a store refuses at once: thousands of times a second where Redis is full or a replica.
+ * @param closing ends the pauses.
+ */
+function withPauses(backend: LoopSteps, closing: AbortSignal): LoopSteps {
+  for (const name of ['moveToActive', 'waitForJob'] as const) {
+    const step = backend[name].bind(backend) as (...args: unknown[]) => Promise<unknown>;
+    let pauseMs = pauses.shortestMs;
+    const patientStep = async (...args: unknown[]) => {
+      try {
+        const result = await step(...args);
+        pauseMs = pauses.shortestMs;
+        return result;
+      } catch (error) {
+        await sleep(pauseMs, undefined, { signal: closing }).catch(() => {});
+        pauseMs = Math.min(2 * pauseMs, pauses.longestMs);
+        throw error;
+      }
+    };
+    Object.assign(backend, { [name]: patientStep });
+  }
+  return backend;
 }
 
 /**
@@ -210,7 +254,9 @@ export async function migrateQueueTables(databaseUrl: string, processors: readon
 
 interface QueueConnection {
   options: { connection: NonNullable<QueueOptions['connection']> };
-  backendFactory: typeof createPostgresBackend | undefined;
+  openBackend: OpenBackend;
+  /** Tries a write as wake-ups need it: in a script. Null for PostgreSQL, of which readiness knows otherwise. */
+  write(): Promise<unknown> | null;
   close(): void;
 }
 
@@ -222,8 +268,16 @@ function openConnection(settings: QueueSettings, role: 'producer' | 'worker', lo
     role === 'producer' ? failFast : { maxRetriesPerRequest: null },
   );
   redis.on('error', (error) => log.debug({ err: error }, 'redis connection error'));
-  return { options: { connection: redis }, backendFactory: undefined, close: () => redis.disconnect() };
+  const key = `${prefixOf(settings).prefix}:written`;
+  return {
+    options: { connection: redis },
+    openBackend: createRedisBackend,
+    write: () => redis.eval(writeScript, 1, key),
+    close: () => redis.disconnect(),
+  };
 }
+
+const writeScript = "return redis.call('SET', KEYS[1], '', 'PX', 60000)";
 
 function postgresConnection(databaseUrl: string | null): QueueConnection {
   const pool = {
@@ -236,7 +290,8 @@ function postgresConnection(databaseUrl: string | null): QueueConnection {
   };
   return {
     options: { connection: pool as never },
-    backendFactory: createPatientBackend,
+    openBackend: createPatientBackend as never,
+    write: () => null,
     close: () => undefined,
   };
 }
@@ -269,34 +324,6 @@ const createPatientBackend: typeof createPostgresBackend = (name, options, facto
 interface ReadyCache {
   readyPromise: Promise<void> | undefined;
   waitUntilReady(): Promise<void>;
-}
-
-/** For connections that a request waits for: fail within a second while Redis is unreachable. */
-export const failFast: RedisOptions = {
-  enableOfflineQueue: false,
-  maxRetriesPerRequest: 1,
-  connectTimeout: 1_000,
-  commandTimeout: 1_000,
-};
-
-/** Opens Redis, or a Redis Cluster when the URL lists several nodes: `redis://a:6379,redis://b:6379`. */
-export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
-  const nodes = url.split(',').map((node) => node.trim());
-  const [first = ''] = nodes;
-  if (nodes.length === 1) return new Redis(first, { ...options, reconnectOnError: isDemoted });
-  const { password, username, protocol } = new URL(first);
-  const redisOptions: RedisOptions = {
-    ...options,
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' ? { tls: {} } : {}),
-  };
-  return new Cluster(nodes, { redisOptions, enableOfflineQueue: options.enableOfflineQueue ?? true });
-}
-
-/** After a failover the former master, now a replica, keeps its connections, and refuses what they write. */
-function isDemoted({ message }: Error): boolean {
-  return message.startsWith('READONLY ');
 }
 
 /**

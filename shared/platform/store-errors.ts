@@ -1,9 +1,19 @@
-// What an error of PostgreSQL or Redis says about them. It imports nothing, so that the log of any program can use it.
+// What an error of PostgreSQL or Redis says about them. It needs no package, so that the log of any program can use it.
+import { redisTroubleOf } from './redis-trouble.ts';
+
+const tlsCodes = [
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+  ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+];
+
+/** What PgBouncer says while it has no connection to PostgreSQL, and what the driver says of a server without TLS. */
+const noConnection =
+  /server login has been failing|pgbouncer cannot connect to server|no such database|does not support SSL connections/i;
 
 /** Codes of Prisma, PostgreSQL and the network for a database that is temporarily unavailable. */
 const unavailableCodes = new Set([
   // The tables or the role of the service do not exist yet: the migration has not run.
-  ...['P2021', '42P01', '28P01'],
+  ...['P2021', '42P01', '28P01', '28000', '3D000'],
   ...['P1000', 'P1001', 'P1002', 'P1008', 'P1010', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037'],
   ...[
     '57P01',
@@ -24,6 +34,8 @@ const unavailableCodes = new Set([
     // Deadlocks, serialization failures and lock timeouts: the transaction was rolled back.
     ...['40P01', '40001', '55P03'],
   ],
+  // What the certificate of the server is refused for.
+  ...tlsCodes,
   ...[
     'ECONNREFUSED',
     'ECONNRESET',
@@ -52,7 +64,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     if (typeof link.code === 'string' && unavailableCodes.has(link.code)) return true;
     if (typeof link.originalCode === 'string' && unavailableCodes.has(link.originalCode)) return true;
     if (typeof link.kind === 'string' && unavailableKinds.has(link.kind)) return true;
-    if (typeof link.message === 'string' && unavailableMessages.test(link.message)) return true;
+    if (typeof link.message !== 'string') continue;
+    if (unavailableMessages.test(link.message) || noConnection.test(link.message)) return true;
   }
   return false;
 }
@@ -67,6 +80,7 @@ export function isDeadlock(error: unknown): boolean {
 /** Codes of connections that were not made, and of statements that PostgreSQL refused and rolled back. */
 const nothingDoneCodes = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '28P01', '57P03', '53300'],
+  ...['28000', '3D000', ...tlsCodes],
   ...['P2021', '42P01', '53100', '53200', '57014', '57P05', '25006', '40P01', '40001', '55P03'],
 ]);
 
@@ -78,7 +92,8 @@ export function isNothingDone(error: unknown): boolean {
       kind === 'DatabaseNotReachable' ||
       kind === 'TooManyConnections' ||
       (typeof message === 'string' &&
-        /timeout exceeded when trying to connect|can't reach database/i.test(message)),
+        (noConnection.test(message) ||
+          /timeout exceeded when trying to connect|can't reach database/i.test(message))),
   );
 }
 
@@ -109,10 +124,10 @@ function chainOf(error: unknown): ErrorLink[] {
 const redisNames = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError']);
 
 const redisMessages =
-  /^(command timed out|stream isn't writeable|connection is closed|LOADING |CLUSTERDOWN |MASTERDOWN |READONLY |OOM |TRYAGAIN )/i;
+  /^(command timed out|stream isn't writeable|connection is closed|Redis did not answer)/i;
 
 /** True when an error says that the queues' store, Redis or PostgreSQL, is unreachable or not ready. */
 export function isQueueUnavailable(error: unknown): boolean {
-  if (isDatabaseUnavailable(error)) return true;
+  if (isDatabaseUnavailable(error) || redisTroubleOf(error) !== null) return true;
   return error instanceof Error && (redisNames.has(error.name) || redisMessages.test(error.message));
 }

@@ -49,7 +49,7 @@ export async function reconcileAccount(
   deps: ReconciliationDependencies,
   { account, window, actor, ...how }: ReconciliationRequest,
 ): Promise<ReconciliationRun | null> {
-  const run = await beginRun(deps, account, window, actor);
+  const run = await beginRun(deps, account, { window, actor, putsBack: how.putsBack ?? false });
   return run === null ? null : await carryOutRun(deps, run, how);
 }
 

@@ -38,17 +38,17 @@ export class RunLostError extends Error {
 }
 
 /**
- * Begins a run: one per account at a time, across all processes. A run whose process died is closed as failed.
+ * Begins a run: one per account at a time, across all processes. A run whose process died is closed as failed. A recovery also closes
+ * the runs of before the restore, which the backup brought: no process holds them, and one that does loses its run.
  * @returns null while another run of the account is under way or requested, and for the schedule when the account is no longer
  * due because another process was faster.
  */
 export async function beginRun(
   deps: Stored,
   account: Account,
-  window: ListingWindow,
-  actor: string,
+  run: Omit<NewRun, 'leaseMs'>,
 ): Promise<ReconciliationRun | null> {
-  return await insertRun(deps, account, { window, actor, leaseMs: leaseMs(deps.settings) });
+  return await insertRun(deps, account, { ...run, leaseMs: leaseMs(deps.settings) });
 }
 
 /**
@@ -61,17 +61,22 @@ export async function requestRun(
   window: ListingWindow,
   actor: string,
 ): Promise<ReconciliationRun | null> {
-  return await insertRun(deps, account, { window, actor, leaseMs: null });
+  return await insertRun(deps, account, { window, actor, putsBack: false, leaseMs: null });
+}
+
+interface NewRun {
+  window: ListingWindow;
+  actor: string;
+  /** True for a recovery. */
+  putsBack: boolean;
+  /** Null until a worker takes the run. */
+  leaseMs: number | null;
 }
 
 async function insertRun(
   { db, clock, settings }: Stored,
   account: Account,
-  {
-    window: { from, to },
-    actor,
-    leaseMs: lease,
-  }: { window: ListingWindow; actor: string; leaseMs: number | null },
+  { window: { from, to }, actor, putsBack, leaseMs: lease }: NewRun,
 ): Promise<ReconciliationRun | null> {
   const id = newId('rec');
   const now = clock.now();
@@ -86,7 +91,8 @@ async function insertRun(
       return null;
     await tx.$executeRaw`
       UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL, failure = 'The process was killed.'
-      WHERE account_id = ${account.id} AND finished_at IS NULL AND claimed_until <= clock_timestamp()`;
+      WHERE account_id = ${account.id} AND finished_at IS NULL AND (claimed_until <= clock_timestamp()
+        OR ${putsBack} AND started_at < (SELECT required_since FROM recovery WHERE id = 1))`;
     await tx.$executeRaw`
       INSERT INTO reconciliation_run (id, account_id, window_start, window_end, actor, started_at, claimed_until)
       VALUES (${id}, ${account.id}, ${from}, ${to}, ${actor}, ${now},

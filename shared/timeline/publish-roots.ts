@@ -1,9 +1,18 @@
 import { rootEventType } from '../events/event.ts';
 import { type Database, serviceTime } from '../platform/database.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { toItems } from '../refunds/model/rows.ts';
 import { DayDigests, rootOf } from './hashes.ts';
-import { dayOf, firstDayWithEvents, lastDayWithRoots, nextDay, readDay, rootBefore } from './read-days.ts';
+import {
+  dayOf,
+  dayStart,
+  firstDayWithEvents,
+  firstDayWithoutRoot,
+  nextDay,
+  readDay,
+  rootBefore,
+} from './read-days.ts';
 
 /**
  * How long after its end a day is closed. The time of an event is that of its statement, and no transaction of the service lasts a
@@ -14,20 +23,27 @@ const closingDelayMs = 60 * 60 * 1000;
 interface RootDependencies {
   db: Database;
   log: Logger;
+  metrics: Pick<Metrics, 'provenUntil'>;
 }
 
 /**
  * Publishes the roots of the closed days that have none: stores them, and makes them due for webhook endpoints. Several workers may
- * do so at the same time: they compute the same, and the first one stores it.
+ * do so at the same time: they compute the same, and the first one stores it. A metric says up to when nothing is left.
  */
 export async function publishRoots(deps: RootDependencies, closing: AbortSignal): Promise<void> {
-  const openDay = dayOf(new Date((await serviceTime(deps.db)).getTime() - closingDelayMs));
-  while (!closing.aborted) {
-    const published = await lastDayWithRoots(deps.db);
-    const day = await firstDayWithEvents(deps.db, published && nextDay(published));
-    if (day === null || day >= openDay) return;
+  const openDay = openDayAt(await serviceTime(deps.db));
+  let day = await firstDayWithoutRoot(deps.db, openDay);
+  while (day !== null && day < openDay && !closing.aborted) {
     await publishDay(deps, day, closing);
+    day = await firstDayWithEvents(deps.db, nextDay(day));
   }
+  const left = await firstDayWithoutRoot(deps.db, openDay);
+  deps.metrics.provenUntil.set(dayStart(left ?? openDay).getTime() / 1_000);
+}
+
+/** The first day that is not closed. */
+export function openDayAt(time: Date): string {
+  return dayOf(new Date(time.getTime() - closingDelayMs));
 }
 
 async function publishDay({ db, log }: RootDependencies, day: string, closing: AbortSignal): Promise<void> {

@@ -42,7 +42,8 @@ export async function* readDay<More = unknown>(
   }
 }
 
-function dayStart(day: string): Date {
+/** Its first moment. */
+export function dayStart(day: string): Date {
   return new Date(`${day}T00:00:00Z`);
 }
 
@@ -91,10 +92,50 @@ export async function rootBefore(
   return row?.root ?? null;
 }
 
-/** The last day that has roots; null when there is none. */
-export async function lastDayWithRoots(db: Database): Promise<string | null> {
+/** The last day before another that has roots; null when there is none. */
+export async function lastDayWithRoots(db: Database, before: string): Promise<string | null> {
   const [row] = await db.$queryRaw<
     { last: string | null }[]
-  >`SELECT max(day)::text AS last FROM timeline_root`;
+  >`SELECT max(day)::text AS last FROM timeline_root WHERE day < ${before}::date`;
   return row?.last ?? null;
+}
+
+/**
+ * The first day before the open one of which an owner has events and no root; null when there is none. Each owner has its own progress,
+ * and only roots of days that are over count: a root that does not belong there holds up no one else.
+ */
+export async function firstDayWithoutRoot(db: Database, openDay: string): Promise<string | null> {
+  const published = await lastDayWithRoots(db, openDay);
+  const next = await firstDayWithEvents(db, published && nextDay(published));
+  const behind = await firstDayBehind(db, openDay);
+  const [first = null] = [next, behind].filter((day) => day !== null && day < openDay).toSorted();
+  return first;
+}
+
+/** The same, of owners whose last public event before the open day is newer than their last root. */
+async function firstDayBehind(db: Database, openDay: string): Promise<string | null> {
+  const [row] = await db.$queryRaw<{ day: string | null }[]>`
+    WITH open_day AS MATERIALIZED (
+      -- Positions follow the time but for what is committed at the same moment.
+      SELECT coalesce((
+        SELECT position FROM refund_event WHERE hash IS NOT NULL AND created_at >= ${dayStart(openDay)} AND position IS NOT NULL
+        ORDER BY created_at LIMIT 1), 9223372036854775807) AS position)
+    SELECT min(coalesce(published.day + 1, (first.created_at AT TIME ZONE 'UTC')::date))::text AS day
+    FROM open_day CROSS JOIN organization AS o CROSS JOIN unnest(enum_range(NULL::environment)) AS environment
+    -- Compared as rows, so that no other index competes with that of the feed; what is found may be of another owner.
+    CROSS JOIN LATERAL (
+      SELECT e.* FROM refund_event AS e
+      WHERE (e.organization_id, e.environment, e.position) < (o.id, environment.environment, open_day.position) AND e.position IS NOT NULL
+      ORDER BY e.organization_id DESC, e.environment DESC, e.position DESC LIMIT 1) AS last
+    CROSS JOIN LATERAL (
+      SELECT e.created_at FROM refund_event AS e
+      WHERE (e.organization_id, e.environment, e.position) > (o.id, environment.environment, 0) AND e.position IS NOT NULL
+      ORDER BY e.organization_id, e.environment, e.position LIMIT 1) AS first
+    LEFT JOIN LATERAL (
+      SELECT max(r.day) AS day FROM timeline_root AS r
+      WHERE r.organization_id = o.id AND r.environment = environment.environment AND r.day < ${openDay}::date
+    ) AS published ON true
+    WHERE last.organization_id = o.id AND last.environment = environment.environment AND last.hash IS NOT NULL
+      AND (published.day IS NULL OR (last.created_at AT TIME ZONE 'UTC')::date > published.day)`;
+  return row?.day ?? null;
 }

@@ -1,8 +1,9 @@
 import { erasedText } from '../audit/erasure.ts';
-import { type Database, Prisma } from '../platform/database.ts';
+import { type Database, Prisma, serviceTime } from '../platform/database.ts';
 import { erasedDetail } from '../refunds/decisions/erase.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
 import { DayDigests, hashOf, type RootOwner, rootOf } from './hashes.ts';
+import { openDayAt } from './publish-roots.ts';
 import {
   dayOf,
   type HashedEvent,
@@ -103,9 +104,8 @@ export async function verifyTimelines(
     seen.problems += 1;
     report(problem);
   };
-  const { first, last } = await daysToVerify(db, since);
   const isPublished = await publishedDays(db);
-  for (let day = first; day <= last; day = nextDay(day)) {
+  for await (const day of daysToVerify(db, since)) {
     const digests = new DayDigests();
     for await (const page of readDay<VerifiedEvent>(db, day, verified)) {
       for (const event of page.filter(isAsked)) {
@@ -124,15 +124,20 @@ export async function verifyTimelines(
   return { ...seen, lastRoots: [...lastRoots.values()] };
 }
 
-/** The days that have events or roots; `last` is before `first` when there is none. */
-async function daysToVerify(db: Database, since: string | null): Promise<{ first: string; last: string }> {
-  const [days] = await db.$queryRaw<{ first: string | null; last: string }[]>`
-    SELECT min(day)::text AS first, max(day)::text AS last FROM (
-      SELECT min(day) AS day FROM timeline_root UNION ALL SELECT max(day) FROM timeline_root
-      UNION ALL SELECT (min(created_at) AT TIME ZONE 'UTC')::date FROM refund_event WHERE hash IS NOT NULL
-      UNION ALL SELECT (max(created_at) AT TIME ZONE 'UTC')::date FROM refund_event WHERE hash IS NOT NULL) AS each`;
-  if (days == null || days.first === null) return { first: '1970-01-02', last: '1970-01-01' };
-  return { first: since ?? days.first, last: days.last };
+/** The days from the first to the last event, and others that have roots, such as one that was dated in the future. */
+async function* daysToVerify(db: Database, since: string | null): AsyncGenerator<string> {
+  const [events] = await db.$queryRaw<{ first: string | null; last: string }[]>`
+    SELECT (min(created_at) AT TIME ZONE 'UTC')::date::text AS first, (max(created_at) AT TIME ZONE 'UTC')::date::text AS last
+    FROM refund_event WHERE hash IS NOT NULL`;
+  const { first = null, last = '' } = events ?? {};
+  const others = await db.$queryRaw<{ day: string }[]>`
+    SELECT DISTINCT day::text FROM timeline_root
+    WHERE (${first}::date IS NULL OR day NOT BETWEEN ${first}::date AND ${last || null}::date)
+      AND (${since}::date IS NULL OR day >= ${since}::date)
+    ORDER BY 1`;
+  for (const { day } of others) yield day;
+  if (first === null) return;
+  for (let day = since ?? first; day <= last; day = nextDay(day)) yield day;
 }
 
 function problemsOf(event: VerifiedEvent): TimelineProblem[] {
@@ -167,9 +172,9 @@ function hasOwnWords({ salt, wordsDigest, words, erasedWords }: VerifiedEvent): 
   return words.every((text, index) => text === erasedWords[index]);
 }
 
-/** Days are published in their order, each for all organizations at once. */
+/** Days are published in their order. */
 async function publishedDays(db: Database): Promise<(day: string) => boolean> {
-  const last = await lastDayWithRoots(db);
+  const last = await lastDayWithRoots(db, openDayAt(await serviceTime(db)));
   return (day) => last !== null && day <= last;
 }
 

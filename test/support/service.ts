@@ -10,7 +10,7 @@ import { createOrganization } from '#shared/organizations/create-organization.ts
 import { loadServiceSettings, type ServiceSettings } from '#shared/platform/config.ts';
 import { type Database, openDatabase } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
-import { openLog } from '#shared/platform/log.ts';
+import { type Logger, openLog } from '#shared/platform/log.ts';
 import type { QueueWorker } from '#shared/platform/queues.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { startWorkers } from '#worker/start-workers.ts';
@@ -79,6 +79,8 @@ export interface ServiceOptions {
   workers?: number;
   settings?: Partial<ServiceSettings>;
   overrides?: Partial<Dependencies>;
+  /** Silent by default. */
+  log?: Logger;
 }
 
 /** Short pauses for tests. */
@@ -129,7 +131,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const clock = options.overrides?.clock;
   const now = clock && (() => clock.now().getTime());
   const sandboxServer = await startSandbox({ port: 0, now });
-  const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
+  const log = options.log ?? openLog(settings.LOG_LEVEL, 'test');
+  const deps = openDependencies(settings, log, options.overrides);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE, settings });
   const ownerDb = openTestDatabase(databaseUrl);

@@ -71,6 +71,11 @@ export function openMetrics() {
       labelNames: ['result'] as const,
       registers,
     }),
+    provenUntil: new Gauge({
+      name: 'refund_timeline_proven_until_timestamp_seconds',
+      help: 'The time up to which all events are covered by the root of their day, in seconds since 1970, as this worker last saw it; 0 in other processes.',
+      registers,
+    }),
 
     poolConnections: new Gauge({
       name: 'refund_pool_connections',

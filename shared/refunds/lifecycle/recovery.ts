@@ -1,6 +1,6 @@
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
-import type { PositionMark } from '../../platform/position-marks.ts';
 import { toItems } from '../model/rows.ts';
+import type { PositionMark } from './position-marks.ts';
 
 /** Whether the database may be older than what processors know. */
 interface Recovery {

@@ -7,13 +7,13 @@ import {
 import type { ServiceSettings } from '../../platform/config.ts';
 import type { Database, Refund, RefundWork } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { PositionMarks } from '../../platform/position-marks.ts';
 import type { Metrics } from '../../platform/telemetry/metrics.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/attempts.ts';
 import { accountFrom, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { CancellationItem, CancellationResult } from './cancel.ts';
 import type { CreationItem, CreationResult } from './create.ts';
+import type { PositionMarks } from './position-marks.ts';
 import type { ReceivedItem, ReceivedResult } from './processor-events.ts';
 import type { RecordItem, RecordResult } from './record.ts';
 

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { apiKeyScopes, generateApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const most = 5;
 /** The service's time. */
@@ -165,5 +167,24 @@ describe('an organization', () => {
       status = (await ask(generateApiKey('test'), forwarded)).statusCode;
     }
     expect(status).toBe(429);
+  });
+});
+
+describe.skipIf(inject('redisUrl') === null)('a count of requests in Redis', () => {
+  const redisUrl = inject('redisUrl');
+  const service = useService({
+    backend: { name: 'redis', redisUrl },
+    workers: 0,
+    settings: { RATE_LIMIT_PER_SECOND: most },
+  });
+
+  test('ends with its second, also one that was written without an end', async () => {
+    const redis = new Redis(redisUrl ?? '');
+    onTestFinished(() => redis.disconnect());
+    const { id } = service.organization.keys.test;
+    await redis.set(`{${service.settings.QUEUE_PREFIX}-rate}${id}`, 1_000_000);
+    const status = async () => (await service.call('GET', '/v1/refunds')).status;
+    await waitFor('a refusal', async () => (await status()) === 429);
+    await waitFor('the second to end', async () => (await status()) === 200);
   });
 });

@@ -87,6 +87,22 @@ describe('invalid rows', () => {
   });
 });
 
+test('of the invalid rows of a partial batch all are counted, and the first 20 are kept', async () => {
+  const [valid] = await rowsOf(1);
+  const invalid = Array.from({ length: 500 }, () => ({ amount: 1.5 }));
+  const id = await created([...invalid, valid], { query: '?mode=partial' });
+  await workOff();
+  expect(await read(id)).toMatchObject({
+    status: 'completed',
+    rows: { total: 501, waiting: 0, created: 1, rejected: 500 },
+  });
+  const kept = await service.deps.db.refundBatchRow.findMany({ where: { batchId: id } });
+  expect(kept.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual([
+    ...Array.from({ length: 20 }, (_, index) => index + 1),
+    501,
+  ]);
+});
+
 test('a row whose refund is refused is rejected with the code that a creation gets, and the others go on', async () => {
   const [spent, fine] = await rowsOf(2);
   const full = { ...spent, amount: 10_000 };
@@ -232,6 +248,21 @@ test('a row waits while its processor is down, and rows behind it go on', async 
   expect(others).toMatchObject([{ state: 'created' }]);
   await workOff();
   expect(await read(id)).toMatchObject({ status: 'completed', rows: { created: 2 } });
+});
+
+test('the batches of an organization have at most 100,000 rows in a day', async () => {
+  const { id: organizationId, keys } = await service.addOrganization('Large');
+  const key = keys.test.plaintext;
+  const rows = (amount: number) => [{ transactionId: 'ch_1', amount, reason: 'other' }];
+  const id = await created(rows(1), { key });
+  const { ownerDb } = service;
+  await ownerDb.refundBatch.update({ where: { id }, data: { rowCount: 99_999 } });
+  await created(rows(2), { key });
+  const { status, body, headers } = await create(rows(3), { key });
+  expect([status, body.error.code, headers['retry-after']]).toEqual([429, 'rate_limited', '3600']);
+  expect(await ownerDb.refundBatch.count({ where: { organizationId } })).toBe(2);
+  await ownerDb.$executeRaw`UPDATE refund_batch SET created_at = created_at - interval '1 day' WHERE id = ${id}`;
+  await created(rows(3), { key });
 });
 
 test('at most 20 batches of a requester are open at a time', async () => {

@@ -182,6 +182,42 @@ describe('functions', () => {
   });
 });
 
+describe('a migration that the version before cannot share the database with', () => {
+  const url = useEmptyDatabase();
+  const { folder, write } = useProject();
+
+  test('waits until the processes of that version have closed, but not on a new database', async () => {
+    const said: string[] = [];
+    const run = () => migrate(url(), { folder: folder(), log: (line) => said.push(line), noticeMs: 1 });
+    const formatFunction = (number: number) =>
+      `CREATE OR REPLACE FUNCTION data_format() RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT ${number} $$`;
+    write('migrations/1_first/migration.sql', formatFunction(1));
+    expect(await run()).toEqual(['1_first']);
+    expect(said).toEqual([]);
+    write('migrations/2_second/migration.sql', formatFunction(2));
+    expect(await run()).toEqual(['2_second']);
+    expect(said).toEqual([expect.stringContaining('must not use this database any more')]);
+    expect(await query(url(), 'SELECT data_format()')).toEqual([{ data_format: 2 }]);
+  });
+});
+
+describe('a PostgreSQL that is too old', () => {
+  const url = useEmptyDatabase();
+
+  test('is refused by its version, before anything is made', async () => {
+    await query(
+      url(),
+      `CREATE FUNCTION current_setting(name text) RETURNS text LANGUAGE sql AS
+         $$ SELECT CASE name WHEN 'server_version' THEN '13.9' ELSE '130009' END $$`,
+    );
+    const asOld = `${url()}?options=-c%20search_path%3Dpublic,pg_catalog`;
+    await expect(migrate(asOld)).rejects.toThrow(
+      'PostgreSQL 13.9 is too old: the service needs version 14 or newer.',
+    );
+    expect(await tablesOf(url())).toEqual([]);
+  });
+});
+
 describe('a database with tables of another application', () => {
   const url = useEmptyDatabase();
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { inject, onTestFinished, test } from 'vitest';
-import { failFast, openRedis } from '#shared/platform/queues.ts';
+import { failFast, openRedis } from '#shared/platform/redis.ts';
 import { startRedis } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { prepareDatabase } from '#prisma/prepare-database.ts';
-import { tableRights } from '#prisma/service-role.ts';
+import { grantServiceRole, tableRights } from '#prisma/service-role.ts';
 import { query } from '../../support/stores/database-client.ts';
 import { useOwnedDatabase } from '../../support/stores/owned-database.ts';
 
@@ -10,6 +10,9 @@ const database = useOwnedDatabase();
 
 const prepare = (serviceUrl: string | null = database.serviceUrl, ownerUrl = database.ownerUrl) =>
   prepareDatabase({ ownerUrl, serviceUrl, redisUrl: null, log: () => {} });
+
+const prepareAs = (ownerUrl: string, log: (line: string) => void = () => {}) =>
+  grantServiceRole(ownerUrl, database.serviceUrl, log);
 
 const databaseName = () => new URL(database.ownerUrl).pathname.slice(1);
 
@@ -203,6 +206,38 @@ describe('the migration', () => {
       expect(await prepare(role.href)).toEqual([]);
     },
   );
+
+  test('names what a role of the service owns, such as a large object that it made', async () => {
+    const { rows } = await client.query('SELECT lo_create(0) AS id');
+    const { id } = rows[0];
+    await expect(prepare()).rejects.toThrow(`owns large object ${id} (drop it as that role)`);
+    await client.query('SELECT lo_unlink($1)', [id]);
+    expect(await prepare()).toEqual([]);
+  });
+
+  test('as a superuser, lets the service make no large objects', async () => {
+    const superuserUrl = new URL(inject('postgresUrl'));
+    superuserUrl.pathname = databaseName();
+    await prepareAs(superuserUrl.href);
+    for (const statement of ['SELECT lo_create(0)', 'SELECT lo_creat(-1)', "SELECT lo_from_bytea(0, '')"]) {
+      await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    }
+    // A later run of an owner who is none leaves it so.
+    expect(await prepare()).toEqual([]);
+  });
+
+  test('removes the settings that the role of the service has stored for itself, and names them', async () => {
+    const name = `"${new URL(database.serviceUrl).username}"`;
+    await client.query(`ALTER ROLE ${name} SET search_path = 'elsewhere'`);
+    await asSuperuser(`ALTER ROLE ${name} SET jit = off`);
+    const lines: string[] = [];
+    await prepareAs(database.ownerUrl, (line) => lines.push(line));
+    expect(lines.join()).toContain('The setting search_path of the database role');
+    const { rows } = await client.query(
+      'SELECT setconfig FROM pg_db_role_setting WHERE setrole = current_user::regrole',
+    );
+    expect(rows).toEqual([{ setconfig: ['jit=off'] }]);
+  });
 
   test('refuses the owner as the role of the service', async () => {
     await expect(prepare(database.ownerUrl)).rejects.toThrow('Give the service a role of its own');

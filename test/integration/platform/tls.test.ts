@@ -1,7 +1,7 @@
 import { afterEach, expect, inject, test, vi } from 'vitest';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openDatabase } from '#shared/platform/database.ts';
-import { openRedis } from '#shared/platform/queues.ts';
+import { openRedis } from '#shared/platform/redis.ts';
 import { openMailer } from '#worker/notify/mail.ts';
 import { type MailServer, startMailServer } from '../../sandbox/mail-server.ts';
 import { startTlsFront } from '../../support/http/tls-front.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { marksInMemory } from '#shared/platform/position-marks.ts';
+import { marksInMemory } from '#shared/refunds/lifecycle/position-marks.ts';
 import { endRecovery, readRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { useService } from '#test/support/use-service.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openLog } from '#shared/platform/log.ts';
-import { openPositionMarks } from '#shared/platform/position-marks.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
+import { openPositionMarks } from '#shared/refunds/lifecycle/position-marks.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { openRefundWork } from '#worker/advance/advance-refund.ts';
 import { feedPositionTask } from '#worker/schedule/feed-position.ts';
@@ -55,7 +55,12 @@ async function start(
   };
   const options = { databaseUrl: url, backend: postgresQueues, settings: kept, workers };
   const marks = openPositionMarks(
-    { DATA_DIR: folder('data'), REDIS_URL: null } as never,
+    {
+      DATA_DIR: folder('data'),
+      REDIS_URL: null,
+      ENCRYPTION_KEY: 'any',
+      ENCRYPTION_PREVIOUS_KEYS: [],
+    } as never,
     openLog('silent', 'test'),
   );
   await marks.read();

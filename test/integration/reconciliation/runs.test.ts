@@ -101,6 +101,33 @@ describe('a run', () => {
     expect(dead).toMatchObject({ finishedAt: expect.any(Date), failure: expect.stringContaining('process') });
   });
 
+  test('of before a restore is closed by the recovery, and one that has begun since is waited for', async () => {
+    const account = await accountOf(service, 'braintree');
+    const { db } = service.deps;
+    const begin = (startedAt: Date) =>
+      db.reconciliationRun.create({
+        data: {
+          ...{ id: newId('rec'), accountId: account.id, windowStart: new Date(0), windowEnd: new Date() },
+          ...{ actor: 'worker', startedAt, claimedUntil: new Date(Date.now() + day) },
+        },
+      });
+    const recover = () => reconcile(service, 'braintree', { putsBack: true });
+    await db.recovery.update({ where: { id: 1 }, data: { requiredSince: new Date() } });
+    onTestFinished(async () => {
+      await db.recovery.update({ where: { id: 1 }, data: { requiredSince: null } });
+    });
+    const { id } = await begin(new Date(Date.now() - day));
+    expect((await recover()).run.failure).toBeNull();
+    const closed = await db.reconciliationRun.findUniqueOrThrow({ where: { id } });
+    expect(closed).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
+    const later = await begin(new Date(Date.now() + day));
+    await expect(recover()).rejects.toThrow('under way');
+    await db.reconciliationRun.update({
+      where: { id: later.id },
+      data: { finishedAt: new Date(), claimedUntil: null },
+    });
+  });
+
   test('is not repeated by a process that learnt long ago that the account is due', async () => {
     const account = await accountOf(service, 'stripe', { environment: 'live' });
     const deps = { ...service.deps, settings: { ...service.settings, RECONCILIATION_INTERVAL_MS: day } };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
+import { type TimelineProblem, verifyTimelines } from '#shared/timeline/verify.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { recordRefunds } from '../../support/webhooks/endpoints.ts';
 import { useRegisteredReceivers } from '../../support/webhooks/registered-receivers.ts';
@@ -58,4 +59,52 @@ test('leaves out days without events, and catches up on those that no worker pub
   }
   await publish();
   expect(await db.timelineRoot.count()).toBe(before + 2);
+});
+
+/** A root that the role of the service writes by itself, of the owner of the refunds. */
+const writeRoot = (id: string, day: string, createdAt: string) =>
+  service.deps.db.timelineRoot.create({
+    data: {
+      ...{ id, organizationId: service.organization.id, environment: 'live', eventCount: 1 },
+      ...{ day: new Date(day), createdAt: new Date(createdAt), root: Buffer.from('nothing') },
+    },
+  });
+
+test('a root that does not belong there holds up the roots of no other organization, and is reported', async () => {
+  const { db } = service.deps;
+  const before = await db.timelineRoot.count();
+  await recordRefunds(service, 1);
+  const day = time.now().toISOString().slice(0, 10);
+  await advancePastMidnight(2 * hourMs);
+  await writeRoot('evt_of_that_day', day, time.now().toISOString());
+  await writeRoot('evt_of_2099', '2099-01-01', '2099-01-02');
+  await publish();
+  expect(await db.timelineRoot.count()).toBe(before + 3);
+  const found: TimelineProblem[] = [];
+  await verifyTimelines(db, { organizationId: null, since: null }, (problem) => found.push(problem));
+  const problem = 'all 1 events of the published root are missing';
+  expect(found).toMatchObject([
+    { day: '2099-01-01', problem },
+    { day, problem },
+  ]);
+});
+
+test('the database takes no root of a day that is not over', async () => {
+  await expect(writeRoot('evt_early', '2099-01-01', '2098-12-31')).rejects.toThrow(
+    /timeline_root_of_past_day/,
+  );
+});
+
+test('a metric says up to when all events are covered by roots', async () => {
+  await recordRefunds(service, 1);
+  const provenUntil = async () => (await service.deps.metrics.provenUntil.get()).values[0]?.value;
+  await publish();
+  const midnight = Math.floor(time.now().getTime() / dayMs) * dayMs;
+  expect(await provenUntil()).toBe(midnight / 1_000);
+  await advancePastMidnight(2 * hourMs);
+  const publishNothing = AbortSignal.abort();
+  await publishRoots(service.deps, publishNothing);
+  expect(await provenUntil()).toBe(midnight / 1_000);
+  await publish();
+  expect(await provenUntil()).toBe(midnight / 1_000 + dayMs / 1_000);
 });

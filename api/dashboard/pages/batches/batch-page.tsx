@@ -103,7 +103,9 @@ function Rejected({ batch, rejected }: BatchProps) {
   return (
     <Card id="rejected" title="Rejected rows">
       {batch.rejectedCount > rejected.length ? (
-        <p class="small muted">The first {rejected.length}. The results have all of them.</p>
+        <p class="small muted">
+          The first {rejected.length}. The results have more; of invalid rows, the first 20 are kept.
+        </p>
       ) : null}
       {rejected.some(({ errorMessage }) => errorMessage?.includes(askForException)) ? (
         <p class="small muted">{askForException}</p>
