@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LimitFunction } from 'p-limit';
 import { type HealthReads, openHealthReads } from './health/read-health.ts';
-import { openReplayLimiter } from './insights/replay.ts';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
 import { type HashLimiter, openHashLimiter } from './people/sign-in/hash-limiter.ts';
 import { type Clock, DatabaseClock } from './platform/clock.ts';
+import { type FairLimit, openFairLimit } from './platform/concurrency/fair-limit.ts';
 import type { ServiceSettings } from './platform/config.ts';
 import { DataFormatError, timeOfSharedDatabase } from './platform/data-format.ts';
 import { type Database, openDatabase, openReads, type Reads } from './platform/database.ts';
@@ -49,8 +48,8 @@ export interface Dependencies {
   apiKeys: ApiKeyLookup;
   refundReads: RefundReads;
   hashLimiter: HashLimiter;
-  /** Replays of policies take turns. */
-  replayLimiter: LimitFunction;
+  /** Runs replays of policies, one of an organization at a time, so that they leave the process to refunds. */
+  replays: FairLimit;
   health: HealthReads;
 }
 
@@ -98,7 +97,7 @@ export function openDependencies(
     secrets,
     connections: new ProcessorConnections({ db, clock, log, secrets, settings }),
     hashLimiter: openHashLimiter(),
-    replayLimiter: openReplayLimiter(),
+    replays: openFairLimit({ inAll: 2, perOwner: 1 }),
     health: openHealthReads(db),
     ...overrides,
   };

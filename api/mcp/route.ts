@@ -3,6 +3,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { admittedWaitMs } from '../http/operation-routes.ts';
 import type { Api } from '../http/route.ts';
 import type { Operation } from '../operations/operation.ts';
+import { acceptedTypes, inAcceptedType, withBothTypes } from './accepted-types.ts';
 
 /**
  * `POST /mcp`: the tools for agents, by the Model Context Protocol over Streamable HTTP. Each tool checks the scopes of the
@@ -25,13 +26,16 @@ export function mcpRoute(app: Api): void {
     }
     // Loaded with the first request, so that the API listens without it.
     const { answerMcp } = await import('./answer.ts');
-    const headers = new Headers(request.headers as Record<string, string>);
+    const given = new Headers(request.headers as Record<string, string>);
+    const types = acceptedTypes(request.headers.accept);
+    const headers = types === null ? given : withBothTypes(given);
     const onCreated = (created: NonNullable<typeof request.created>) => {
       request.created = created;
     };
     const waitMsOf = (operation: Operation) =>
       admittedWaitMs(operation, request, operation.defaultWaitMs?.(deps.settings) ?? 0);
-    const answer = await answerMcp(deps, { key, log, onCreated, waitMsOf }, { headers, body });
+    const answered = await answerMcp(deps, { key, log, onCreated, waitMsOf }, { headers, body });
+    const answer = types === null ? answered : await inAcceptedType(answered, types);
     return reply
       .code(answer.status)
       .headers(Object.fromEntries(answer.headers))

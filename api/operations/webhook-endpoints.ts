@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isStorable, unstorableMessage } from '#shared/platform/formats/json.ts';
+import { isPrintable } from '#shared/platform/formats/printable.ts';
 import { checkOutgoingUrl } from '#shared/platform/outgoing/outgoing-url.ts';
 import {
   disabledReasons,
@@ -121,7 +121,7 @@ const eventsInput = z
 const descriptionInput = z
   .string({ error: 'must be a string or null' })
   .max(500, { error: 'must have at most 500 characters' })
-  .refine(isStorable, { error: unstorableMessage })
+  .refine((text) => isPrintable(text, { min: 0, max: 500 }), { error: 'must have printable characters only' })
   .nullable()
   .meta({ description: 'A note for you.', examples: ['Order service'] });
 

@@ -51,6 +51,7 @@ export const auditActions = {
   'company_sign_in.disabled': 'Disabled company sign-in',
   'company_sign_in.enforced': 'Required company sign-in',
   'company_sign_in.optional': 'Stopped requiring company sign-in',
+  'company_sign_in.refused': 'Refused company sign-in',
   'notification_channel.set': 'Set notification channel',
   'notification_channel.removed': 'Removed notification channel',
   'notification_channel.tested': 'Sent test to notification channel',

@@ -6,8 +6,10 @@ export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }
 
-/** A `Headers` object, or the headers of a request of node:http. */
-export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+type HeaderValue = string | readonly string[] | null | undefined;
+
+/** Anything with a `get` that takes the name of a header, such as `Headers` or a Map, or an object such as that of a request of node:http. */
+export type WebhookHeaders = { get(name: string): HeaderValue } | Readonly<Record<string, HeaderValue>>;
 
 const toleranceSeconds = 5 * 60;
 
@@ -23,6 +25,11 @@ export function verifyWebhook(
   headers: WebhookHeaders,
   secret: string,
 ): RefundEvent | RootEvent | TestEvent {
+  if (typeof rawBody !== 'string' && !ArrayBuffer.isView(rawBody)) {
+    throw new TypeError(
+      'rawBody: pass the body as it was received, as text or bytes. A parsed body cannot be verified: its text may have been another.',
+    );
+  }
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => {
     const value = readHeader(headers, name);
     if (value) return value;
@@ -39,9 +46,18 @@ export function verifyWebhook(
 }
 
 function readHeader(headers: WebhookHeaders, name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined;
-  const found = Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
+  const value = hasGet(headers) ? headers.get(name) : undefined;
+  const found = value ?? entriesOf(headers).find(([given]) => given.toLowerCase() === name)?.[1];
   return typeof found === 'string' ? found : found?.[0];
+}
+
+function hasGet(headers: WebhookHeaders): headers is { get(name: string): HeaderValue } {
+  return typeof headers.get === 'function';
+}
+
+/** Those of a Map and of a plain object, whose names may have capitals. */
+function entriesOf(headers: WebhookHeaders): [string, HeaderValue][] {
+  return headers instanceof Map ? [...headers] : Object.entries(headers);
 }
 
 function checkAge(timestamp: string): void {

@@ -1,6 +1,6 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import { setImmediate } from 'node:timers/promises';
+import type { FairLimit } from '../platform/concurrency/fair-limit.ts';
 import type { Stores } from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
 import { countsRequester } from '../policies/evaluate.ts';
 import { evaluateRefund } from '../policies/evaluate-refund.ts';
 import type { Policy, PolicyVerdict } from '../policies/policy.ts';
@@ -68,31 +68,21 @@ interface Sets {
   proposed: readonly Policy[];
 }
 
-/** Runs one replay at a time, so that they leave the process to refunds. */
-export function openReplayLimiter(): LimitFunction {
-  return pLimit(1);
-}
-
-const maxWaiting = 5;
-
 /**
  * Evaluates two sets of policies for the refunds of an environment, each as it was when it was created.
- * @throws ServiceError service_unavailable while too many replays wait.
+ * @throws ServiceError service_unavailable when earlier replays of the organization take too long.
  */
 export async function replayPolicies(
-  deps: Stores & { replayLimiter: LimitFunction },
+  deps: Stores & { replays: FairLimit },
   owner: RefundOwner,
   sets: Sets,
   limit = maxReplayed,
 ): Promise<Replay> {
-  const { replayLimiter } = deps;
-  if (replayLimiter.pendingCount >= maxWaiting) {
-    throw new ServiceError('service_unavailable', 'Other replays are running. Retry in a few seconds.', {
-      retryAfterSeconds: 5,
-    });
-  }
-  return await replayLimiter(() => replay(deps, owner, sets, limit));
+  return await deps.replays(owner.organizationId, () => replay(deps, owner, sets, limit));
 }
+
+/** Refunds that are evaluated without a pause, within a few milliseconds. */
+const evaluatedAtOnce = 50;
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -118,7 +108,9 @@ async function replay({ db, clock }: Stores, owner: RefundOwner, sets: Sets, lim
     const unseen = [...new Set(page.map(({ paymentId }) => paymentId))].filter((id) => !seen.has(id));
     for (const earlier of await readEarlierRefunds(db, unseen, lead.start)) totals.addEarlier(earlier);
     for (const id of unseen) seen.add(id);
-    for (const refund of page) {
+    for (const [index, refund] of page.entries()) {
+      // Others are served in between.
+      if (index % evaluatedAtOnce === 0) await setImmediate();
       const facts = totals.factsAt(refund.createdAt, refund);
       if (isAfter(refund, first)) findings.add(refund, facts);
       totals.add(refund);

@@ -41,7 +41,7 @@ export async function setChannel(
   await changeOrganization(db, organizationId, async (tx) => {
     const id = (await findChannel(tx, change))?.id ?? newId('chn');
     const { bytes: encryptedUrl, keyId: encryptionKeyId } = secrets.seal(url, channelContext(id));
-    const columns = { encryptedUrl, encryptionKeyId, host, failingSince: null, updatedAt: now };
+    const columns = { encryptedUrl, encryptionKeyId, host, failingSince: null, goneAt: null, updatedAt: now };
     const create = { id, organizationId, environment, ...columns };
     await tx.notificationChannel.upsert({ where: { id }, create, update: columns });
     await audit(tx, change, 'notification_channel.set', { id, host }, now);

@@ -24,6 +24,7 @@ type Content =
   | { about: 'dispute'; transactionId: string }
   | { about: 'failing endpoint'; url: string }
   | { about: 'failing channel'; host: string }
+  | { about: 'gone channel'; host: string }
   | { about: 'batch'; rejected: number }
   | { about: 'endpoint'; url: string; reason: string }
   | { about: 'key'; name: string; lastFour: string };
@@ -87,6 +88,9 @@ const occasions = Prisma.sql`
     jsonb_build_object('about', 'failing channel', 'host', host)
   FROM notification_channel WHERE failing_since <= service_time() - ${failingMinutes} * interval '1 minute'
   UNION ALL
+  SELECT 'webhooks', id, gone_at, organization_id, environment, NULL, jsonb_build_object('about', 'gone channel', 'host', host)
+  FROM notification_channel WHERE gone_at IS NOT NULL
+  UNION ALL
   SELECT 'attention', id, completed_at, organization_id, environment, NULL,
     jsonb_build_object('about', 'batch', 'rejected', rejected_count)
   FROM refund_batch
@@ -119,7 +123,8 @@ export async function noteOccasions(
       AND 'user:' || m.user_id IS DISTINCT FROM o.requester
     UNION ALL
     SELECT c.id FROM notification_channel AS c
-    WHERE c.organization_id = o.organization_id AND c.environment = o.environment AND ${kinds}->'channel' ? o.kind`;
+    WHERE c.organization_id = o.organization_id AND c.environment = o.environment AND ${kinds}->'channel' ? o.kind
+      AND c.gone_at IS NULL`;
   await db.$executeRaw`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     unnoted AS MATERIALIZED (

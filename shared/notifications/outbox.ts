@@ -91,7 +91,32 @@ export async function endMessage(db: Database, messageId: string, wasSent: boole
     WHERE id = ANY (${rowsOf(messageId)})`;
   if (!wasSent) await db.$executeRaw(ended);
   else
-    await db.$executeRaw`WITH ended AS (${ended} RETURNING recipient) ${noteChannel('ended', Prisma.sql`NULL`)}`;
+    await db.$executeRaw`
+      WITH ended AS (${ended} RETURNING recipient), reached AS (
+        UPDATE "user" SET mail_refused_at = NULL
+        WHERE id = ANY (ARRAY(SELECT recipient FROM ended)) AND mail_refused_at IS NOT NULL)
+      UPDATE notification_channel SET failing_since = NULL, gone_at = NULL
+      WHERE id = ANY (ARRAY(SELECT recipient FROM ended)) AND (failing_since IS NOT NULL OR gone_at IS NOT NULL)`;
+}
+
+/**
+ * Ends a message that its recipient cannot get, and marks the recipient: a user or an invitation whose address the mail server refused,
+ * or a channel whose URL is gone. What else waits for such a channel ends too; later mails are tried, because the address may work again.
+ */
+export async function giveUpRecipient(db: Database, messageId: string): Promise<void> {
+  await db.$executeRaw`
+    WITH given_up AS (
+      SELECT recipient FROM notification WHERE id = ANY (${rowsOf(messageId)}) LIMIT 1
+    ), ended AS (
+      UPDATE notification AS n SET due_at = NULL FROM given_up
+      WHERE n.recipient = given_up.recipient AND n.due_at IS NOT NULL
+        AND (n.message_id = ${messageId} OR starts_with(n.recipient, 'chn_'))
+    ), of_user AS (
+      UPDATE "user" SET mail_refused_at = coalesce(mail_refused_at, service_time()) FROM given_up WHERE id = recipient
+    ), of_invitation AS (
+      UPDATE invitation SET mail_refused_at = service_time() FROM given_up WHERE id = recipient
+    )
+    UPDATE notification_channel SET gone_at = coalesce(gone_at, service_time()), failing_since = NULL FROM given_up WHERE id = recipient`;
 }
 
 /** Schedules the next attempt of a message, or gives it up after the last. A channel counts as failing from the first failure on. */
@@ -102,15 +127,8 @@ export async function retryMessage(db: Database, messageId: string): Promise<voi
         THEN service_time() + ${firstPauseMs} * 2 ^ (attempts - 1) * interval '1 millisecond' END
       WHERE id = ANY (${rowsOf(messageId)})
       RETURNING recipient)
-    ${noteChannel('retried', Prisma.sql`service_time()`)}`;
-}
-
-/** Notes on the recipient, if it is a channel, since when it fails; most messages change nothing. */
-function noteChannel(message: 'ended' | 'retried', failingSince: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    UPDATE notification_channel SET failing_since = ${failingSince}
-    WHERE id = ANY (ARRAY(SELECT recipient FROM ${Prisma.raw(message)}))
-      AND (failing_since IS NULL) <> (${failingSince}::timestamptz IS NULL)`;
+    UPDATE notification_channel SET failing_since = service_time()
+    WHERE id = ANY (ARRAY(SELECT recipient FROM retried)) AND failing_since IS NULL AND gone_at IS NULL`;
 }
 
 /** The rows of a message that has not ended, which are few: the index of what is left to send finds them. */

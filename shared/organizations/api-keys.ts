@@ -5,6 +5,7 @@ import { newestApiVersion } from '../platform/api-versions.ts';
 import type { ApiKey, DatabaseTransaction, Prisma, Stores } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { isPrintable } from '../platform/formats/printable.ts';
 import { newId } from '../platform/ids.ts';
 import { changeOrganization, lockOrganization } from '../platform/organization.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
@@ -190,7 +191,7 @@ export function checkKeyExpiry(expiresAt: Date, now: Date): string | null {
 
 /** What is wrong with the name of a key, as the end of a sentence; null when nothing is. */
 export function checkKeyName(name: string): string | null {
-  return /^[^\p{Cc}]{0,100}$/u.test(name) ? null : 'must be at most 100 printable characters';
+  return isPrintable(name, { min: 0, max: 100 }) ? null : 'must be at most 100 printable characters';
 }
 
 /**

@@ -1,11 +1,10 @@
 import { writeAudit } from '../audit/audit-log.ts';
 import type { DatabaseTransaction, Stores } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { isPrintable } from '../platform/formats/printable.ts';
 import { newId } from '../platform/ids.ts';
 import { defaultPolicy } from '../policies/policy.ts';
 import { insertPolicies } from '../policies/stored-policies.ts';
-
-const namePattern = /^[^\p{Cc}]{1,200}$/u;
 
 /**
  * Creates an organization with the default policy.
@@ -28,7 +27,7 @@ export async function createOrganization(
  */
 export function checkedOrganizationName(text: string, field = 'name'): string {
   const name = text.trim();
-  if (namePattern.test(name)) return name;
+  if (isPrintable(name, { max: 200 })) return name;
   throw new ServiceError('validation_error', `${field}: must be 1 to 200 printable characters.`);
 }
 

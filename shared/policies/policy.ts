@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { isCurrency } from '../money/money.ts';
-import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/formats/json.ts';
+import { holdsStorableTexts, unstorableMessage } from '../platform/formats/json.ts';
+import { isPrintable } from '../platform/formats/printable.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refund-request/reasons.ts';
 import type { Bounds } from './bounds.ts';
 
@@ -141,9 +142,9 @@ export const policySchema = policyRulesSchema.extend({
   name: z
     .string()
     .trim()
-    .refine(isStorable, { error: unstorableMessage })
     .min(1, { error: 'must not be empty' })
-    .max(100, { error: 'must have at most 100 characters' }),
+    .max(100, { error: 'must have at most 100 characters' })
+    .refine((name) => isPrintable(name, { max: 100 }), { error: 'must have printable characters only' }),
   /** The lowest number is checked first. */
   priority: wholeNumber(0, 1_000_000, 'whole number'),
 });

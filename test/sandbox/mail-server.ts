@@ -11,6 +11,8 @@ export interface MailServer {
   mails: Email[];
   /** How many of the next mails are refused, as by a server that is busy. */
   refuseNext: number;
+  /** Addresses that are refused for good. */
+  unknown: Set<string>;
   close(): Promise<void>;
 }
 
@@ -19,8 +21,13 @@ const mostKept = 500;
 /** @param port of 127.0.0.1; 0 picks a free one. */
 export async function startMailServer(port = 0): Promise<MailServer> {
   const mails: Email[] = [];
+  const unknown = new Set<string>();
   const smtp = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
+    onRcptTo({ address }, _session, done) {
+      if (!unknown.has(address)) return done();
+      done(Object.assign(new Error(`${address}: user unknown`), { responseCode: 550 }));
+    },
     async onData(stream, _session, done) {
       try {
         const mail = await PostalMime.parse(await new Response(stream as never).arrayBuffer());
@@ -43,6 +50,7 @@ export async function startMailServer(port = 0): Promise<MailServer> {
     url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}`,
     mails,
     refuseNext: 0,
+    unknown,
     close: () => new Promise((resolve) => smtp.close(() => resolve())),
   };
   return server;

@@ -1,6 +1,7 @@
 import { Pool, request } from 'undici';
 import { type ConnectorOptions, guardedConnector } from '#shared/platform/outgoing/guarded-connector.ts';
 import type { AttemptError } from '#shared/webhooks/deliveries.ts';
+import { withoutContinue } from './without-continue.ts';
 
 /** The beginning of a response, or why there is none. */
 export interface Reply {
@@ -43,10 +44,14 @@ const mostBodyBytes = 4 * 1024;
  */
 export function openTransport(options: TransportOptions): Transport {
   const { isPublicOnly, timeoutMs = attemptTimeoutMs } = options;
+  const connect = guardedConnector(options);
   const hosts = openHosts({
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    connect: guardedConnector(options),
+    connect: (target, callback) =>
+      connect(target, (...[error, socket]) =>
+        error === null ? callback(null, withoutContinue(socket)) : callback(error, null),
+      ),
   });
   return {
     async post(url, headers, body) {

@@ -133,6 +133,11 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
         `The channel at ${oneLine(occasion.host)} has accepted no notification for an hour`,
         '/settings/notifications',
       ];
+    case 'gone channel':
+      return [
+        `The channel at ${oneLine(occasion.host)} is gone, and gets no more notifications`,
+        '/settings/notifications',
+      ];
     case 'batch': {
       const { rejected } = occasion;
       const rows = rejected === 1 ? '1 row was' : `${rejected} rows were`;

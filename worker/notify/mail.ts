@@ -2,11 +2,16 @@ import nodemailer from 'nodemailer';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import type { Message } from './compose-message.ts';
 
+/** The mail server refused an address, or a mail to it, for good. Its words are left out, because they repeat the address. */
+export class MailRefusedError extends Error {
+  override readonly name = 'MailRefusedError';
+}
+
 /** Sends mail. */
 export interface Mailer {
   /**
    * @param messageId the same in every attempt, so that a mail server or reader can drop a repetition.
-   * @throws when the mail server did not accept the mail.
+   * @throws MailRefusedError, or another error when the mail may be accepted later.
    */
   send(to: string, message: Message, messageId: string): Promise<void>;
   close(): void;
@@ -37,16 +42,21 @@ export function openMailer({ SMTP_URL, MAIL_FROM, PUBLIC_URL }: ServiceSettings)
       const headers = { 'Auto-Submitted': 'auto-generated' };
       const content = { subject, text: textOf(message), html: htmlOf(message), headers };
       const signal = AbortSignal.timeout(longestMs);
-      await server.sendMail({
-        ...content,
-        from: MAIL_FROM,
-        to,
-        messageId: `<${messageId}@${hostname}>`,
-        signal,
+      const mail = { ...content, from: MAIL_FROM, to, messageId: `<${messageId}@${hostname}>`, signal };
+      await server.sendMail(mail).catch((error: unknown) => {
+        throw refusalOf(error) ?? error;
       });
     },
     close: () => server.close(),
   };
+}
+
+/** Null unless it is permanent and about this mail. A refused sender or password concerns all mails, which wait for the operator. */
+function refusalOf(error: unknown): MailRefusedError | null {
+  const { responseCode = 0, command = '' } = error as { responseCode?: number; command?: string };
+  const isAboutThis = command === 'RCPT TO' || command === 'DATA';
+  if (responseCode < 500 || !isAboutThis) return null;
+  return new MailRefusedError(`The mail server answered ${command} with ${responseCode}`);
 }
 
 function textOf({ lines, closing }: Message): string {

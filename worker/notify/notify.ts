@@ -15,14 +15,15 @@ import {
   type ClaimedNotification,
   claimNotifications,
   endMessage,
+  giveUpRecipient,
   type Recipients,
   retryMessage,
 } from '#shared/notifications/outbox.ts';
 import { openTransport, type Transport } from '../deliver/transport.ts';
 import type { Task } from '../schedule/schedule.ts';
 import { composeLink, composeMessage, composeTest, type Message } from './compose-message.ts';
-import { type Mailer, openMailer } from './mail.ts';
-import { postMessage } from './post-message.ts';
+import { type Mailer, MailRefusedError, openMailer } from './mail.ts';
+import { ChannelGoneError, postMessage } from './post-message.ts';
 
 /** Sends notifications. */
 export interface Notifier {
@@ -116,6 +117,10 @@ async function endOrRetry(
     if (send !== null) message = await compose(deps, [first, ...others], known);
     if (message !== null) await send?.(message);
   } catch (error) {
+    if (error instanceof MailRefusedError || error instanceof ChannelGoneError) {
+      deps.log.warn({ reason: error.message, messageId }, 'a recipient of notifications was given up');
+      return await giveUpRecipient(deps.db, messageId);
+    }
     const what = channelId === null ? 'a mail could not be sent' : 'a channel did not accept a message';
     deps.log.warn({ err: error, messageId }, `${what}; it will be tried again`);
     return await retryMessage(deps.db, messageId);

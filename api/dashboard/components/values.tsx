@@ -30,7 +30,7 @@ export function Made({ at, by }: { at: Date; by: string | null | undefined }) {
   return (
     <span>
       <Moment at={at} />
-      <span class="detail small muted">{by}</span>
+      <bdi class="detail small muted">{by}</bdi>
     </span>
   );
 }

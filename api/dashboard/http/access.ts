@@ -162,6 +162,7 @@ export type Guard = Role | Confirmed | null;
 interface Confirmed {
   role: Role | null;
   confirm: true;
+  enrols?: true;
 }
 
 /** The same for those who have confirmed the session lately. */

@@ -18,6 +18,8 @@ declare module 'fastify' {
      * with such a form has it too where much is entered: a sign-in with a company's account keeps no form.
      */
     confirm?: true;
+    /** Whether it sets up a second factor: with `confirm`, a first one may be what confirms the session from then on. */
+    enrols?: true;
   }
 }
 
@@ -35,7 +37,8 @@ const heldFormLimitBytes = 96 * 1024;
 
 /**
  * Asks for a code, or the password of a user without a second factor, before a form of a route with `confirm` is carried
- * out, unless the session was confirmed lately. The confirmation holds the form, so nothing has to be entered again.
+ * out, unless the session was confirmed lately. The confirmation holds the form, so nothing has to be entered again. A session by a
+ * company's provider is confirmed there, or with the user's own second factor when the provider does not say when someone signed in.
  * Register it after the check of CSRF tokens and before the routes.
  * @param Ask the page, or the part of one, that asks.
  */
@@ -44,9 +47,9 @@ export function requireConfirmation(
   deps: ApiDependencies,
   Ask: FunctionComponent<AskProps>,
 ): void {
-  const ask = async (request: FastifyRequest, reply: FastifyReply, { body, problems }: FormState) => {
+  const ask = (request: FastifyRequest, reply: FastifyReply, way: Way, { body, problems }: FormState) => {
     reply.code(403);
-    return reply.send(h(Ask, { ...(await questionFor(deps, request, body)), problems }));
+    return reply.send(h(Ask, { ...questionFor(deps, request, body), way, problems }));
   };
   scope.addHook('onRoute', (route) => {
     if (route.config?.confirm === true) route.bodyLimit = heldFormLimitBytes;
@@ -56,6 +59,8 @@ export function requireConfirmation(
     const isConfirmed = isConfirmedLately(deps, request);
     if (request.routeOptions.config.confirm !== true) return;
     if (request.method === 'GET' && session.companyOf === undefined) return;
+    const way = await wayToConfirm(deps, request);
+    if (request.method === 'GET' && way === 'code') return;
     const sealed = entered(body, 'held');
     if (sealed === '') {
       if (Buffer.byteLength(JSON.stringify(body ?? {})) > maxFormBytes) {
@@ -64,8 +69,8 @@ export function requireConfirmation(
           'The form exceeds 64 KiB, and nothing was changed. Shorten it and try again.',
         );
       }
-      if (isConfirmed) return;
-      return await ask(request, reply, { body, problems: {} });
+      if (isConfirmed || (way === 'set-up' && request.routeOptions.config.enrols === true)) return;
+      return ask(request, reply, way, { body, problems: {} });
     }
     const held = openField<object>(deps, sealed, purposeOf(request));
     if (held === null) {
@@ -79,7 +84,7 @@ export function requireConfirmation(
       await confirmUser({ ...deps, log: request.log }, { userId: visitorOf(request).user.id, ...answer });
     } catch (error) {
       const problems = problemsOf(error, ['code', 'current']);
-      return await ask(request, reply, { body: held, problems });
+      return ask(request, reply, way, { body: held, problems });
     }
     session.confirmedAt = deps.clock.now().getTime();
   });
@@ -93,6 +98,17 @@ export function isConfirmedLately(
   return clock.now().getTime() < (session.confirmedAt ?? 0) + confirmedForMs;
 }
 
+/** What confirms a session: a code, the password, the company's provider, or a second factor that is still to be set up. */
+type Way = 'code' | 'password' | 'provider' | 'set-up';
+
+async function wayToConfirm(deps: ApiDependencies, request: FastifyRequest): Promise<Way> {
+  const { companyOf, ownFactorSince } = request.session;
+  if (companyOf !== undefined && ownFactorSince === undefined) return 'provider';
+  if ((await findSecondFactor(deps.db, visitorOf(request).user.id)) !== null) return 'code';
+  if (ownFactorSince === undefined) return 'password';
+  return deps.clock.now().getTime() < ownFactorSince + confirmedForMs ? 'set-up' : 'provider';
+}
+
 /** The held form can be sent only by its session and to its own URL. */
 function purposeOf({ session, url }: FastifyRequest): string {
   return `confirmation of ${url} in ${session.sessionId}`;
@@ -102,18 +118,16 @@ function purposeOf({ session, url }: FastifyRequest): string {
 export interface AskProps {
   /** The held form, which is sent again with the answer. */
   sealed: string;
-  hasSecondFactor: boolean;
+  way: Way;
   /** The page to return to without a confirmation. */
   cancelTo: string;
   problems: FormProblems;
 }
 
-async function questionFor(deps: ApiDependencies, request: FastifyRequest, body: unknown) {
+function questionFor(deps: ApiDependencies, request: FastifyRequest, body: unknown) {
   const { headers } = request;
-  const { user } = visitorOf(request);
   return {
     sealed: sealField(deps, body ?? {}, purposeOf(request)),
-    hasSecondFactor: (await findSecondFactor(deps.db, user.id)) !== null,
     cancelTo: safeReturnPathOf(String(isForPart(request) ? headers['hx-current-url'] : headers.referer)),
   };
 }

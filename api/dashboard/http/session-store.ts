@@ -10,6 +10,11 @@ declare module 'fastify' {
     companyOf?: string;
     /** When the user last showed who they are, in milliseconds since 1970. */
     confirmedAt?: number;
+    /**
+     * When the provider of `companyOf` was asked for a new sign-in and did not say when the user signed in, in milliseconds since 1970:
+     * the user's own second factor confirms this session.
+     */
+    ownFactorSince?: number;
     /** The signed-in user; unset before sign-in. */
     userId?: string;
     userAgent?: string;

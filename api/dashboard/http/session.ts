@@ -69,11 +69,20 @@ export async function findVisitor(
   return user === null ? null : { user, csrfToken: reply.generateCsrf() };
 }
 
-const userFields = ['userId', 'companyOf', 'beginning', 'userAgent', 'ip', 'confirmedAt'] as const;
+const userFields = [
+  ...(['userId', 'companyOf', 'ownFactorSince', 'beginning', 'userAgent', 'ip', 'confirmedAt'] as const),
+];
+
+/** How a session begins. */
+interface Beginning {
+  /** Whether the user has just shown who they are. */
+  isConfirmed: boolean;
+  /** As in the session. */
+  ownFactorSince?: number | undefined;
+}
 
 /**
  * Starts a session under a new id, and ends the one that the browser had before.
- * @param isConfirmed whether the user has just entered credentials.
  * @throws ServiceError validation_error when the password has changed since it was checked; the browser then has no session.
  */
 export async function beginSession(
@@ -81,14 +90,14 @@ export async function beginSession(
   request: FastifyRequest,
   reply: FastifyReply,
   proof: Proof,
-  isConfirmed = true,
+  { isConfirmed, ownFactorSince }: Beginning = { isConfirmed: true },
 ): Promise<void> {
   const { userId, sessionId: sid } = request.session;
   if (userId !== undefined) await signOut(deps, { userId, sid });
   const { 'user-agent': userAgent = 'Unknown browser' } = request.headers;
   const confirmedAt = isConfirmed ? deps.clock.now().getTime() : 0;
   const { userId: provenId, companyOf } = proof;
-  const shown = { userId: provenId, companyOf, beginning: { proof }, confirmedAt };
+  const shown = { userId: provenId, companyOf, ownFactorSince, beginning: { proof }, confirmedAt };
   Object.assign(request.session, { ...shown, userAgent, ip: request.ip });
   try {
     // A new id prevents session fixation.
@@ -117,8 +126,9 @@ export async function renewSession(
   reply: FastifyReply,
   proof: Proof,
 ): Promise<void> {
-  const { companyOf } = request.session;
-  await beginSession(deps, request, reply, companyOf === undefined ? proof : { ...proof, companyOf });
+  const { companyOf, ownFactorSince } = request.session;
+  const continued = companyOf === undefined ? proof : { ...proof, companyOf };
+  await beginSession(deps, request, reply, continued, { isConfirmed: true, ownFactorSince });
 }
 
 /** Remembers the last users who signed in with this browser, also after signing out. */

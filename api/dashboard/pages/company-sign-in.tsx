@@ -7,6 +7,7 @@ import {
 } from '#shared/people/company-sign-in/authorization.ts';
 import { joinByCompany } from '#shared/people/company-sign-in/join.ts';
 import { findProvider } from '#shared/people/company-sign-in/provider.ts';
+import { auditRefusal, SignInRefusal } from '#shared/people/company-sign-in/refusal.ts';
 import type { IdentityProvider } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
@@ -43,9 +44,12 @@ export async function companySignInPages(scope: Api, deps: ApiDependencies): Pro
     limited.get<{ Params: { organizationId: string } }>(
       `${companySignInPath}/:organizationId`,
       async (request, reply) =>
-        await orRefusal(request, reply, async () => {
+        await orRefusal(deps, request, reply, async () => {
           const provider = await requireProvider(deps, request.params.organizationId);
-          await refuseNonMember(deps, request, reply, provider);
+          const isSignedIn = await refuseNonMember(deps, request, reply, provider);
+          if (!isSignedIn && !isFromHere(request)) {
+            return reply.send(<Question issuer={provider.issuer} address={request.url} />);
+          }
           const { address, pending } = await beginAuthorization(deps, provider, {
             redirectUri: new URL(companySignInCallback(provider.organizationId), originOf(request)).href,
             next: safeReturnPath(entered(request.query, 'next')),
@@ -60,7 +64,7 @@ export async function companySignInPages(scope: Api, deps: ApiDependencies): Pro
     limited.get<{ Params: { organizationId: string } }>(
       companySignInCallback(':organizationId'),
       async (request, reply) =>
-        await orRefusal(request, reply, async () => {
+        await orRefusal(deps, request, reply, async () => {
           reply.clearCookie(cookieName, { path: companySignInPath });
           return await finish(deps, request.params.organizationId, request, reply);
         }),
@@ -86,9 +90,11 @@ async function finish(
   if (provider.issuer !== issuer || provider.clientId !== clientId) throw notSetUp();
   await refuseNonMember(deps, request, reply, provider);
   const callback = new URL(request.url, originOf(request));
-  const claims = await finishAuthorization(deps, provider, { callback, pending });
-  const proof = await joinByCompany(deps, { organizationId, issuer, claims });
-  await beginSession(deps, request, reply, proof, isConfirmation);
+  const authorization = await finishAuthorization(deps, provider, { callback, pending });
+  const proof = await joinByCompany(deps, { organizationId, issuer, ...authorization });
+  const { isRecent } = authorization;
+  const ownFactorSince = isConfirmation && !isRecent ? deps.clock.now().getTime() : undefined;
+  await beginSession(deps, request, reply, proof, { isConfirmed: isRecent, ownFactorSince });
   return reply.redirect(next === dashboardPath ? `${dashboardPath}/${organizationId}/live` : next, 303);
 }
 
@@ -98,9 +104,30 @@ async function requireProvider({ db }: ApiDependencies, organizationId: string):
   return provider;
 }
 
+/** Whether a link on a page of this service led here. Browsers say it by the first header, over http alone by the second. */
+function isFromHere({ headers, host }: FastifyRequest): boolean {
+  const { 'sec-fetch-site': site, referer = '' } = headers;
+  if (site !== undefined) return site === 'same-origin';
+  return URL.canParse(referer) && new URL(referer).host === host;
+}
+
+/** A link on another site must not sign anyone in: the provider may sign in an account of the person who made the link. */
+function Question({ issuer, address }: { issuer: string; address: string }) {
+  return (
+    <Gate title="Sign in with your company's account">
+      <p>You continue at {new URL(issuer).host}. If you did not expect this, close the page.</p>
+      <ButtonLink kind="primary" to={address}>
+        Continue
+      </ButtonLink>
+      <ButtonLink to={`${dashboardPath}/sign-in`}>Sign in with a password</ButtonLink>
+    </Gate>
+  );
+}
+
 /**
  * Keeps a session from being replaced by one in another organization. A link on another site may lead here, and the provider signs in
  * whom it likes.
+ * @returns whether someone is signed in.
  * @throws ServiceError insufficient_scope for a signed-in user who is no member of the organization.
  */
 async function refuseNonMember(
@@ -108,11 +135,12 @@ async function refuseNonMember(
   request: FastifyRequest,
   reply: FastifyReply,
   { organizationId }: IdentityProvider,
-): Promise<void> {
+): Promise<boolean> {
   const visitor = await findVisitor(deps, request, reply);
-  if (visitor === null || request.session.companyOf === organizationId) return;
+  if (visitor === null) return false;
+  if (request.session.companyOf === organizationId) return true;
   const { id, email } = visitor.user;
-  if ((await readRole(deps.db, organizationId, id)) !== null) return;
+  if ((await readRole(deps.db, organizationId, id)) !== null) return true;
   const message = `You are signed in as ${email}, who is not a member of this organization. Sign out, then open the link again.`;
   throw new ServiceError('insufficient_scope', message);
 }
@@ -126,6 +154,7 @@ function notSetUp(): ServiceError {
 }
 
 async function orRefusal(
+  deps: ApiDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   run: () => Promise<FastifyReply>,
@@ -134,7 +163,11 @@ async function orRefusal(
     return await run();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    request.log.warn({ code: error.code, reason: error.message }, 'company sign-in refused');
+    const { organizationId } = request.params as { organizationId: string };
+    // Not the message, which may have an address.
+    const facts: object = error instanceof SignInRefusal ? { cause: error.cause, answer: error.answer } : {};
+    request.log.warn({ code: error.code, organizationId, ...facts }, 'company sign-in refused');
+    if (error instanceof SignInRefusal) await auditRefusal(deps, organizationId, error);
     return reply.code(error.status).send(
       <Gate title="Sign in with your company's account">
         <Notice tone="bad">{error.message}</Notice>

@@ -2,7 +2,7 @@ import { ButtonLink, Submit } from '../components/button.tsx';
 import { CsrfField, FormNotice, postedTo } from '../components/form.tsx';
 import { CodeField, EntriesProvider, TextField } from '../components/inputs.tsx';
 import type { AskProps } from '../http/confirmation.ts';
-import { companySignInPath } from '../http/paths.ts';
+import { accountPath, companySignInPath } from '../http/paths.ts';
 import { isForPart, useRequest } from '../http/render.ts';
 import { Gate } from '../layout/document.tsx';
 
@@ -11,13 +11,13 @@ const title = "Confirm that it's you";
 /** Asks the user who they are, before a form is carried out: as a page, or in place of the part that the form was to replace. */
 export function Confirmation(props: AskProps) {
   const request = useRequest();
-  const { companyOf } = request.session;
-  const formIn = (id?: string) =>
-    companyOf === undefined ? (
-      <ConfirmationForm {...props} replaces={id} />
-    ) : (
-      <CompanyConfirmation companyOf={companyOf} cancelTo={props.cancelTo} />
-    );
+  const { companyOf = '' } = request.session;
+  const { way, cancelTo } = props;
+  const formIn = (id?: string) => {
+    if (way === 'set-up') return <SetUpFirst cancelTo={cancelTo} />;
+    if (way !== 'provider') return <ConfirmationForm {...props} replaces={id} />;
+    return <CompanyConfirmation companyOf={companyOf} cancelTo={cancelTo} />;
+  };
   if (!isForPart(request)) return <Gate title={title}>{formIn()}</Gate>;
   const [, id = 'main'] = /^[\w-]+#([\w-]+)$/.exec(String(request.headers['hx-target'])) ?? [];
   return (
@@ -34,13 +34,13 @@ interface ConfirmationFormProps extends AskProps {
 }
 
 /** The held form is sent again to where it was sent. */
-function ConfirmationForm({ sealed, problems, hasSecondFactor, cancelTo, replaces }: ConfirmationFormProps) {
+function ConfirmationForm({ sealed, problems, way, cancelTo, replaces }: ConfirmationFormProps) {
   return (
     <form {...postedTo(useRequest().url, replaces)} class="card stack">
       <p>Confirm your identity to continue. Your entries are kept.</p>
       <FormNotice problem={problems.form} />
       <EntriesProvider value={{ body: {}, problems }}>
-        {hasSecondFactor ? (
+        {way === 'code' ? (
           <CodeField />
         ) : (
           <TextField
@@ -73,6 +73,23 @@ function CompanyConfirmation({ companyOf, cancelTo }: { companyOf: string; cance
       <div class="row">
         <ButtonLink kind="primary" to={address}>
           Sign in again
+        </ButtonLink>
+        <ButtonLink to={cancelTo}>Cancel</ButtonLink>
+      </div>
+    </div>
+  );
+}
+
+function SetUpFirst({ cancelTo }: { cancelTo: string }) {
+  return (
+    <div class="card stack">
+      <p>
+        Your company's sign-in does not say when you signed in. Set up a second factor here; it confirms this
+        and later actions.
+      </p>
+      <div class="row">
+        <ButtonLink kind="primary" to={`${accountPath}#second-factor`}>
+          Set up a second factor
         </ButtonLink>
         <ButtonLink to={cancelTo}>Cancel</ButtonLink>
       </div>

@@ -32,13 +32,14 @@ const purposeOf = ({ user }: Visitor) => `secret for ${user.id}`;
 /** Setting up the user's own second factor, replacing its recovery codes and turning it off: the forms of the user's page. */
 export function secondFactorForms(you: Page<object>, deps: ApiDependencies): void {
   const guard = confirmed();
+  const enrolment = { ...guard, enrols: true } as const;
   const setUp = (request: FastifyRequest, secret: string) => (
     <SetUp secret={secret} sealed={sealField(deps, secret, purposeOf(visitorOf(request)))} />
   );
 
-  you.button(path, guard, async (request) => setUp(request, newSecret()));
+  you.button(path, enrolment, async (request) => setUp(request, newSecret()));
 
-  you.form(`${path}/enable`, guard, z.unknown(), async (request, body, reply) => {
+  you.form(`${path}/enable`, enrolment, z.unknown(), async (request, body, reply) => {
     const secret = openField<string>(deps, entered(body, 'secret'), purposeOf(visitorOf(request)));
     if (secret === null) return leadTo(accountPath, 'set-up-expired');
     const change = { ...ownSessionOf(request), secret, code: entered(body, 'code') };

@@ -21,7 +21,7 @@ export const doneMessages = {
   'channel-saved': 'Channel saved. Send a test to check it.',
   'channel-removed': 'Channel removed. Nothing more is posted to it.',
   'channel-tested': 'Test requested. It is sent within seconds; reload this page for the result.',
-  'connection-works': 'The provider answers.',
+  'connection-works': 'The provider answers, and accepts the client ID and the client secret.',
   'agent-stopped': 'Agent stopped. Requests with its key are refused.',
   'agent-resumed': 'Agent resumed.',
   'key-revoked': 'API key revoked. Requests with it now fail.',

@@ -1,57 +1,90 @@
 import { actorOf } from '../../audit/actors.ts';
 import { writeAudit } from '../../audit/audit-log.ts';
 import type { DatabaseTransaction, IdentityProvider, Role, Stores } from '../../platform/database.ts';
-import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeOrganization } from '../../platform/organization.ts';
-import { checkedEmail } from '../email.ts';
+import { isEmail, normalizeEmail } from '../email.ts';
 import { replaceCredentials } from '../members/accept-invitation.ts';
 import { applyRole, hasAnotherOwner, insertMembership, readMember } from '../members/members.ts';
 import { insertUser } from '../members/users.ts';
 import { hashOfNoPassword } from '../sign-in/passwords.ts';
 import { currentProof, type Proof } from '../sign-in/sessions.ts';
-import type { Claims } from './authorization.ts';
-import { findProvider, roleOf } from './provider.ts';
+import { addressIn, type Claims, hasTooManyGroups, roleOf } from './claims.ts';
+import { findProvider } from './provider.ts';
+import { SignInRefusal } from './refusal.ts';
+
+/** A sign-in that the organization's provider has verified. */
+interface VerifiedSignIn {
+  organizationId: string;
+  issuer: string;
+  claims: Claims;
+  /** Whether the provider has said that the person has just signed in. */
+  isRecent: boolean;
+}
 
 /**
  * Creates or updates the member whom an organization's provider has just signed in. The member is found by issuer and subject;
  * at first by a verified email address. A user of another organization is never linked, because the provider's
  * administrator would gain access there: a user is made beside it, who has the address in this organization alone.
  * @returns proof for a session.
- * @throws ServiceError insufficient_scope when the claims give no role, the address is not verified or is that of a member who also
+ * @throws SignInRefusal when the claims give no role, the address is not verified or is that of a member who also
  * belongs to another organization, or the user is disabled.
  */
-export async function joinByCompany(
+export async function joinByCompany(deps: Stores, signIn: VerifiedSignIn): Promise<Proof> {
+  try {
+    return await join(deps, signIn);
+  } catch (error) {
+    if (error instanceof SignInRefusal) error.subject = signIn.claims.sub;
+    throw error;
+  }
+}
+
+async function join(
   { db, clock }: Stores,
-  { organizationId, issuer, claims }: { organizationId: string; issuer: string; claims: Claims },
+  { organizationId, issuer, claims, isRecent }: VerifiedSignIn,
 ): Promise<Proof> {
   // As OpenID Connect limits it.
-  if (!/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw refused('Your company account has no valid subject.');
+  if (!/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw new SignInRefusal('no_subject');
   const account = { organizationId, issuer, subject: claims.sub };
   const now = clock.now();
   return await changeOrganization(db, organizationId, async (tx) => {
     const provider = await findProvider(tx, organizationId);
-    if (provider?.issuer !== issuer) throw refused('The settings were just changed. Start again.');
-    const role = roleOf(provider, claims);
-    if (role === null) {
-      throw refused(
-        'Your company account has no role here. Ask the administrator of your company account for one.',
-      );
-    }
+    if (provider?.issuer !== issuer) throw new SignInRefusal('settings_changed');
     const known = await tx.companyAccount.findUnique({
       where: { organizationId_issuer_subject: account },
       include: { membership: { include: { user: true } } },
     });
-    if (known !== null && known.membership.user.disabledAt !== null) throw unusableAddress();
-    const userId = known?.userId ?? (await link(tx, { account, email: addressIn(claims), role }, now));
+    const role = roleFor(provider, claims, known?.membership.role);
+    if (known !== null && known.membership.user.disabledAt !== null) {
+      throw new SignInRefusal('address_unusable');
+    }
+    const userId =
+      known?.userId ?? (await link(tx, { account, email: emailIn(provider, claims), role }, now));
     await followRole(tx, { provider, userId, role }, now);
+    if (isRecent && !provider.tellsSignInTime) {
+      await tx.identityProvider.update({ where: { organizationId }, data: { tellsSignInTime: true } });
+    }
     return { ...(await currentProof(tx, userId)), companyOf: organizationId };
   });
 }
 
-function addressIn({ email, email_verified: isVerified }: Claims): string {
-  if (typeof email === 'string' && isVerified === true) return checkedEmail(email);
-  throw refused('Your company account has no verified email address. Ask its administrator to add one.');
+/** @param current the role of the last sign-in, which a member keeps who has too many groups to be sent. */
+function roleFor(provider: IdentityProvider, claims: Claims, current: Role | undefined): Role {
+  if (hasTooManyGroups(provider, claims)) {
+    if (current === undefined) throw new SignInRefusal('too_many_groups');
+    return current;
+  }
+  const role = roleOf(provider, claims);
+  if (role === null) throw new SignInRefusal('no_role');
+  return role;
+}
+
+function emailIn(provider: IdentityProvider, claims: Claims): string {
+  const address = addressIn(provider, claims);
+  if ('cause' in address) throw new SignInRefusal(address.cause);
+  // Before it is normalized: the lower case of the Kelvin sign is a k, which would make it another person's address.
+  if (!isEmail(address.email.trim())) throw new SignInRefusal('no_email');
+  return normalizeEmail(address.email);
 }
 
 interface Link {
@@ -104,7 +137,7 @@ async function memberOf(
   }
   const { id: userId, disabledAt, memberships } = found;
   const elsewhere = memberships.some((membership) => membership.organizationId !== organizationId);
-  if (elsewhere || disabledAt !== null) throw unusableAddress();
+  if (elsewhere || disabledAt !== null) throw new SignInRefusal('address_unusable');
   const [membership] = memberships;
   // Who invited the address may have set the password. Only owners invite owners, who keep theirs in case the provider fails.
   if (membership?.role === 'owner') return userId;
@@ -130,12 +163,4 @@ async function followRole(
   }
   if (to !== 'owner' && !isLastOwner) return;
   await tx.identityProvider.update({ where: { organizationId }, data: { ownerSignedInAt: now } });
-}
-
-function unusableAddress(): ServiceError {
-  return refused('Your email address cannot be used here. Ask the operator of this service.');
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError('insufficient_scope', message);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { roles } from '../../access/roles.ts';
 import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
 import type { ServiceSettings } from '../../platform/config.ts';
-import type { DatabaseTransaction, IdentityProvider, Role, Stores } from '../../platform/database.ts';
+import type { DatabaseTransaction, IdentityProvider, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import { checkOutgoingUrl } from '../../platform/outgoing/outgoing-url.ts';
@@ -10,16 +10,27 @@ import type { SecretBox } from '../../platform/secrets/secrets.ts';
 
 const text = z.string().trim().min(1).max(400);
 
+/** Enough for most providers; some send the claim for roles only for one of its own. */
+export const defaultScopes = 'openid email profile';
+
 /** What an owner or an operator enters. */
 const providerSettings = z.strictObject({
   issuer: text,
   clientId: text,
   clientSecret: text,
-  /** The claim of the ID token that decides the role: a text or a list of texts. */
+  /** What is asked for, with spaces between. */
+  scopes: text
+    .transform((scopes) => scopes.split(/\s+/))
+    .refine((scopes) => scopes.includes('openid'), 'needs openid')
+    .transform((scopes) => scopes.join(' '))
+    .default(defaultScopes),
+  /** The name or the path of the claim that decides the role: a text or a list of texts. */
   roleClaim: text,
   roles: z
     .record(text, z.enum(roles))
     .refine((map) => Object.keys(map).length > 0, 'needs at least one role'),
+  /** Whether an address counts of which the provider does not say whether it is verified. */
+  acceptsUnverified: z.boolean().default(false),
 });
 type ProviderSettings = z.infer<typeof providerSettings>;
 
@@ -38,19 +49,18 @@ export async function setProvider(
   { organizationId, actor, settings }: Change & { settings: unknown },
 ): Promise<void> {
   const checked = checkSettings(settings, deps.settings.NODE_ENV === 'production');
-  const { issuer, clientId, roleClaim } = checked;
+  const { clientSecret: _, ...shown } = checked;
   const sealed = deps.secrets.seal(checked.clientSecret, clientSecretContext(organizationId));
   const now = deps.clock.now();
   const columns = {
-    ...{ issuer, clientId, roleClaim, roles: checked.roles, updatedAt: now },
+    ...{ ...shown, tellsSignInTime: false, updatedAt: now },
     ...{ encryptedClientSecret: sealed.bytes, encryptionKeyId: sealed.keyId },
     ...{ disabledAt: null, isEnforced: false, ownerSignedInAt: null },
   };
   await changeOrganization(deps.db, organizationId, async (tx) => {
     const where = { organizationId };
     await tx.identityProvider.upsert({ where, create: { ...where, ...columns }, update: columns });
-    const detail = { issuer, clientId, roleClaim, roles: checked.roles };
-    await audit(tx, { organizationId, actor }, 'company_sign_in.set', detail, now);
+    await audit(tx, { organizationId, actor }, 'company_sign_in.set', shown, now);
   });
 }
 
@@ -109,19 +119,6 @@ export async function findProvider(
   organizationId: string,
 ): Promise<IdentityProvider | null> {
   return await db.identityProvider.findUnique({ where: { organizationId, disabledAt: null } });
-}
-
-/** The most powerful role that the claims give; null for none. */
-export function roleOf(
-  { roleClaim, roles: map }: IdentityProvider,
-  claims: Record<string, unknown>,
-): Role | null {
-  const values = [claims[roleClaim]].flat();
-  const given = map as Record<string, Role>;
-  const granted = values.map((value) =>
-    typeof value === 'string' && Object.hasOwn(given, value) ? given[value] : null,
-  );
-  return roles.find((role) => granted.includes(role)) ?? null;
 }
 
 /** @throws SecretUnreadableError for an unknown encryption key. */

@@ -18,13 +18,15 @@ export interface Member {
   since: Date;
   /** True while an operator keeps the user from signing in. */
   isDisabled: boolean;
+  /** When the mail server refused the address for good; null while mails arrive. */
+  mailRefusedAt: Date | null;
 }
 
 /** The members of an organization, by email address. */
 export async function listMembers(db: Database, organizationId: string): Promise<Member[]> {
   const memberships = await db.membership.findMany({
     where: { organizationId },
-    include: { user: { select: { email: true, disabledAt: true } } },
+    include: { user: { select: { email: true, disabledAt: true, mailRefusedAt: true } } },
     orderBy: { user: { email: 'asc' } },
   });
   return memberships.map(({ userId, user, role, createdAt }) => ({
@@ -33,6 +35,7 @@ export async function listMembers(db: Database, organizationId: string): Promise
     role,
     since: createdAt,
     isDisabled: user.disabledAt !== null,
+    mailRefusedAt: user.mailRefusedAt,
   }));
 }
 

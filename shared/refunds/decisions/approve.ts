@@ -2,6 +2,7 @@ import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
 import { lockPaymentOf, type PaymentKey } from '../../payments/payment.ts';
 import type { DatabaseTransaction, Refund, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { isPrintable } from '../../platform/formats/printable.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundQueues } from '../../platform/queues.ts';
 import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
@@ -149,7 +150,7 @@ async function findObstacle(
 
 /** What is wrong with the reason for a decision, as the end of a sentence; null when nothing is. */
 export function checkGivenReason(reason: string): string | null {
-  return /^[^\p{Cc}]{1,500}$/u.test(withoutSecrets(reason)) ? null : 'must be 1 to 500 printable characters';
+  return isPrintable(withoutSecrets(reason), { max: 500 }) ? null : 'must be 1 to 500 printable characters';
 }
 
 /**

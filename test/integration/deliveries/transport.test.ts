@@ -74,6 +74,31 @@ describe('outside of production', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  test('ignores interim responses, whatever their number and pieces', async () => {
+    const receiver = await newReceiver((response) => {
+      response.writeContinue();
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+      response.writeProcessing();
+      response.writeHead(200).end('HTTP/1.1 100 Continue');
+    });
+    const transport = open();
+    const accepted = { status: 200, body: 'HTTP/1.1 100 Continue', error: null };
+    // The second one uses the connection of the first.
+    for (let count = 0; count < 2; count += 1) {
+      expect(await post(transport, receiver.url)).toMatchObject(accepted);
+    }
+    const pieces = await newReceiver(async ({ socket }) => {
+      const text =
+        'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\nx: y\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n';
+      socket?.setNoDelay(true);
+      for (const byte of text) {
+        socket?.write(byte);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+    expect(await post(transport, pieces.url)).toMatchObject({ status: 204, error: null });
+  });
+
   test('reads the first kilobytes of a response that does not end, and succeeds', async () => {
     const receiver = await newReceiver(responses.megabytes);
     const reply = await post(open(), receiver.url);

@@ -39,6 +39,23 @@ describe('requests outside of the protocol', () => {
     },
   );
 
+  test.each([
+    ['application/json', 'application/json'],
+    ['*/*', 'application/json'],
+    ['text/event-stream', 'text/event-stream'],
+    ['application/json, text/event-stream', 'text/event-stream'],
+  ])('a client that accepts %s is answered with %s', async (accept, type) => {
+    const answer = await post(ping, { accept });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining(type)]);
+    const text = await answer.text();
+    const message = type === 'application/json' ? text : /^data: (.*)$/m.exec(text)?.[1];
+    expect(JSON.parse(message ?? '')).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+  });
+
+  test('a client that accepts neither JSON nor a stream is refused', async () => {
+    expect((await post(ping, { accept: 'text/html' })).status).toBe(406);
+  });
+
   test('a subscription is refused, because the tools never change', async () => {
     const about = 'io.modelcontextprotocol';
     const _meta = {

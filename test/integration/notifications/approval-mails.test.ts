@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
+import { readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { requestChannelTest, setChannel } from '#shared/notifications/channel.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { newId } from '#shared/platform/ids.ts';
@@ -79,6 +80,63 @@ test('a mail that the server does not take is sent once when it does, under the 
     Array(2).fill('[Test organization, test] Refund of 10.00 USD awaits approval'),
   );
   expect(mails.map(({ messageId }) => messageId)).toContain(`<${waiting?.messageId}@refunds.test>`);
+});
+
+test('a mail to an address that the server refuses for good is not repeated, and Members shows that until one arrives', async () => {
+  const [reader, { email, userId }] = [await signInMember(service, 'owner'), await addPerson('operator')];
+  const warn = vi.spyOn(service.deps.log, 'warn');
+  const members = async () =>
+    (await reader.visitor.get(`/dashboard/${service.organization.id}/test/settings/members`)).text;
+  stage.server.unknown.add(email);
+  await pendingRefund(service);
+  await stage.send();
+  const rows = await service.deps.db.notification.findMany({ where: { recipient: userId } });
+  expect(rows).toMatchObject([{ attempts: 1, dueAt: null, sentAt: null }]);
+  expect(await members()).toContain('Mail refused');
+  expect(JSON.stringify(warn.mock.calls)).not.toContain(email);
+  stage.server.unknown.clear();
+  await pendingRefund(service);
+  await stage.send();
+  expect(stage.mailsTo(email)).toHaveLength(1);
+  expect(await members()).not.toContain('Mail refused');
+});
+
+test('an invitation to an address that the server refuses for good is marked', async () => {
+  const { visitor } = await signInMember(service, 'owner');
+  const email = `${newId('usr')}@example.com`;
+  stage.server.unknown.add(email);
+  const page = `/dashboard/${service.organization.id}/test/settings/members`;
+  await visitor.get(page);
+  await visitor.post(`${page}/invitations`, { email, role: 'viewer' });
+  await stage.send();
+  const invitation = await service.deps.db.invitation.findFirstOrThrow({ where: { email } });
+  expect(invitation.mailRefusedAt).not.toBeNull();
+  expect((await visitor.get(page)).text).toContain('Mail refused');
+});
+
+test('a channel that is gone gets nothing more, and the admins are notified by mail', async () => {
+  const { organization, deps } = service;
+  const { email } = await addPerson('owner');
+  const receiver = await newReceiver();
+  const owner = { organizationId: organization.id, environment: 'test', actor: 'test' } as const;
+  for (const status of [404, 410]) {
+    await setChannel(deps, { ...owner, url: receiver.url });
+    receiver.respond = (response) => response.writeHead(status).end();
+    receiver.received.splice(0);
+    await pendingRefund(service);
+    await stage.send();
+    await stage.send();
+    expect([status, receiver.received.length]).toEqual([status, 1]);
+    const told = stage.mailsTo(email).filter(({ text }) => text?.includes('is gone'));
+    expect(told).toHaveLength(status === 404 ? 1 : 2);
+    await pendingRefund(service);
+    await stage.send();
+    expect(receiver.received).toHaveLength(1);
+  }
+  const { actor: _, ...environment } = owner;
+  const needs = await readNeedsAttention(deps.db, environment);
+  expect(needs.failingReceivers).toMatchObject([{ kind: 'gone channel' }]);
+  await deps.db.notificationChannel.deleteMany();
 });
 
 test('a mail whose server never ends its answer is given up', async () => {

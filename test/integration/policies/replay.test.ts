@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import { openReplayLimiter, type Replay, replayPolicies } from '#shared/insights/replay.ts';
+import { type Replay, replayPolicies } from '#shared/insights/replay.ts';
 import { type ApiKeyScope, createApiKey } from '#shared/organizations/api-keys.ts';
+import { openFairLimit } from '#shared/platform/concurrency/fair-limit.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
 import { policySchema } from '#shared/policies/policy.ts';
 import { query } from '../../support/stores/database-client.ts';
@@ -168,34 +169,29 @@ test('a replay covers the newest refunds of one environment, and says when there
   expect(idsOf(capped, 'blocked')).toEqual([ids.beforeFailure, ids.second]);
 });
 
-test('replays take turns, and more than a few are refused', async () => {
-  const replayLimiter = openReplayLimiter();
-  let running = 0;
-  let most = 0;
-  const db = new Proxy(service.deps.db, {
-    get(target, name) {
-      if (name !== '$queryRaw') return Reflect.get(target, name);
-      return async (...asked: Parameters<typeof target.$queryRaw>) => {
-        running += 1;
-        most = Math.max(most, running);
-        return await target.$queryRaw(...asked).finally(() => {
-          running -= 1;
-        });
-      };
-    },
-  });
-  const deps = { ...service.deps, db, replayLimiter };
+test('replays of an organization take turns, and one that does not end holds up no other organization', async () => {
+  const replays = openFairLimit({ inAll: 2, perOwner: 1 });
+  const deps = { ...service.deps, replays };
   const sets = { current: [], proposed: [] };
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 12 }, () => replayPolicies(deps, owner(), sets)),
+  const ended: string[] = [];
+  let end = () => {};
+  const endless = replays(
+    owner().organizationId,
+    () =>
+      new Promise<void>((resolve) => {
+        end = resolve;
+      }),
   );
-  expect(most).toBe(1);
-  const refused = outcomes.filter(({ status }) => status === 'rejected');
-  expect(refused.length).toBeGreaterThan(0);
-  expect(refused).toContainEqual({
-    status: 'rejected',
-    reason: expect.objectContaining({ code: 'service_unavailable' }),
+  const own = Array.from({ length: 8 }, async () => {
+    await replayPolicies(deps, owner(), sets);
+    ended.push('own');
   });
+  const { id } = await service.addOrganization('A neighbour');
+  await replayPolicies(deps, { organizationId: id, environment: 'test' }, sets);
+  ended.push('neighbour');
+  end();
+  await Promise.all([endless, ...own]);
+  expect(ended).toEqual(['neighbour', ...Array(8).fill('own')]);
 });
 
 test('the operation replays policies that are not saved beside those of the organization', async () => {

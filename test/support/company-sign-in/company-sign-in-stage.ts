@@ -4,22 +4,28 @@ import { newId } from '#shared/platform/ids.ts';
 import { DashboardVisitor, type Page } from '../dashboard/dashboard-visitor.ts';
 import type { TestService } from '../service.ts';
 import { passThrough, startIdentityProvider, type TestProvider } from './identity-provider.ts';
+import type { CompanyAccount, ProviderKind } from './provider-kinds.ts';
 
 export const startOf = (organizationId: string) => `/dashboard/sign-in/company/${organizationId}`;
 export const pagesOf = (organizationId: string) => `/dashboard/${organizationId}/test/refunds`;
 
-/** A provider for all tests of a file, and for each test an organization that uses it. Its next account is in the group `support`. */
-export function useCompanySignIn(service: TestService) {
+/** Opens the link of an organization as from a page of the service. */
+export const openLink = (visitor: DashboardVisitor, at: string, query = '') =>
+  visitor.get(`${startOf(at)}${query}`, { 'sec-fetch-site': 'same-origin' });
+
+/** A provider for all tests of a file or a group, and for each test an organization that uses it. Its next account is in the group `support`. */
+export function useCompanySignIn(service: TestService, kind?: ProviderKind) {
   let provider: TestProvider;
   let organizationId: string;
 
   beforeAll(async () => {
-    provider = await startIdentityProvider();
+    provider = await startIdentityProvider(kind);
   });
   afterAll(() => provider.close());
 
   beforeEach(async () => {
     organizationId = await organizationWithProvider();
+    provider.answers = {};
     actAs(['support']);
   });
 
@@ -30,10 +36,7 @@ export function useCompanySignIn(service: TestService) {
   }
 
   /** The account that the provider signs in next. */
-  function actAs(
-    groups: string[],
-    account: { sub?: string; email?: string; email_verified?: boolean } = {},
-  ): void {
+  function actAs(groups: string[], account: Partial<CompanyAccount> = {}): void {
     const sub = newId('usr');
     provider.account = { sub, email: `${sub}@example.com`, email_verified: true, groups, ...account };
   }
@@ -47,9 +50,9 @@ export function useCompanySignIn(service: TestService) {
     visitor: DashboardVisitor,
     { at = organizationId, query = '', change = (address: string) => address } = {},
   ): Promise<string> {
-    const start = await visitor.get(`${startOf(at)}${query}`);
+    const start = await openLink(visitor, at, query);
     expect(start.status).toBe(303);
-    const callback = await passThrough(provider, change(String(start.headers.location)));
+    const callback = await passThrough(change(String(start.headers.location)));
     return callback.replace('http://localhost', '');
   }
 

@@ -31,6 +31,9 @@ test.each<[string, string | Uint8Array, () => Parameters<typeof verifyWebhook>[1
   ['text', body, () => sign()],
   ['bytes', Buffer.from(body), () => sign()],
   ['a Headers object', body, () => new Headers(sign())],
+  ['any object with get', body, () => ({ get: (name: string) => sign()[name] ?? null })],
+  ['a Map', body, () => new Map(Object.entries(sign()))],
+  ['a Map with capitals', body, () => new Map(Object.entries(capitals(sign())))],
   ['repeated headers', body, () => ({ ...sign(), 'webhook-id': ['evt_1'] })],
   ['headers in capitals', body, () => capitals(sign())],
   ['two signatures of which the second is right', body, () => sign({ by: [newSecret(), secret] })],
@@ -72,6 +75,13 @@ test.each<[string, string | Uint8Array, () => Record<string, string>, RegExp]>([
   expect(verify).toThrow(message);
   // The public package refuses the same.
   expect(() => new Webhook(secret).verify(Buffer.from(rawBody), headers())).toThrow();
+});
+
+test('says of a parsed body that it cannot be verified', () => {
+  const parsed = JSON.parse(body);
+  expect(() => verifyWebhook(parsed, sign(), secret)).toThrow(
+    /^rawBody: .* A parsed body cannot be verified/,
+  );
 });
 
 test('refuses to verify without a secret', () => {

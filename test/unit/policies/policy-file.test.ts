@@ -47,7 +47,7 @@ describe('a file of policies', () => {
       'a whole number of seconds from 0 to 3600',
     ],
     ['a blank name', { name: ' ' }, 'must not be empty'],
-    ['NUL in a name', { name: 'a\0b' }, 'NUL'],
+    ['NUL in a name', { name: 'a\0b' }, 'printable'],
     ['a negative priority', { priority: -1 }, 'a whole number from 0 to 1000000'],
     ...['__proto__', 'constructor', 'prototype'].map((key): [string, object, string] => [
       `the metadata key ${key}`,

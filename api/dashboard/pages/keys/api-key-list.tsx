@@ -59,8 +59,7 @@ function useColumns(view: KeysView): readonly Column<ApiKeySummary>[] {
       'Key',
       ({ id, name, lastFour, agentLimits }) => (
         <>
-          {name === '' ? null : `${name} `}
-          <code class="nowrap">...{lastFour}</code>{' '}
+          <bdi>{name}</bdi> <code class="nowrap">...{lastFour}</code>{' '}
           {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
           <Link class="detail small" to={`/refunds?apiKeyId=${id}`}>
             Refunds<span class="visually-hidden"> of {name === '' ? lastFour : name}</span>

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { managedRoles, roles } from '#shared/access/roles.ts';
 import type { InvitationSummary } from '#shared/people/members/invitations.ts';
 import type { Role } from '#shared/platform/database.ts';
+import { Badge } from '../../components/badge.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Form } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
@@ -27,7 +28,14 @@ export function Invitations({ invitations, names }: InvitationsProps) {
         caption="Open invitations, newest first"
         items={invitations}
         columns={[
-          ['Email', ({ email }) => email],
+          [
+            'Email',
+            ({ email, mailRefusedAt }) => (
+              <span class="row">
+                {email} {mailRefusedAt === null ? null : <Badge tone="warn">Mail refused</Badge>}
+              </span>
+            ),
+          ],
           ['Role', ({ role }) => role],
           ['Invited by', ({ invitedBy }) => names.get(invitedBy)],
           ['Expires', ({ expiresAt }) => <Moment at={expiresAt} />],

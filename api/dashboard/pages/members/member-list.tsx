@@ -38,6 +38,7 @@ export function MemberList({ members, ...created }: Created & { members: readonl
             <span class="row">
               {member.email} {isSelf(member) ? <Badge tone="quiet">You</Badge> : null}
               {member.isDisabled ? <Badge tone="warn">Disabled</Badge> : null}
+              {member.mailRefusedAt === null ? null : <Badge tone="warn">Mail refused</Badge>}
             </span>
           ),
         ],

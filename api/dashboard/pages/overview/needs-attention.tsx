@@ -110,12 +110,18 @@ function batchItem({ id, completedAt, rejectedCount, failedCount }: UnseenBatch)
   };
 }
 
+const failures: Readonly<Record<FailingReceiver['kind'], string>> = {
+  endpoint: 'Webhook endpoint accepts no events',
+  channel: 'Channel accepts no notifications',
+  'gone channel': 'Channel is gone, and gets no more notifications',
+};
+
 /** What accepts no events, or no notifications. */
 function failingItem(isOperator: boolean, { kind, id, address, since }: FailingReceiver): Item {
   const isEndpoint = kind === 'endpoint';
   return {
     ...{ icon: 'webhook', tone: 'bad', since, detail: address },
-    title: isEndpoint ? 'Webhook endpoint accepts no events' : 'Channel accepts no notifications',
+    title: failures[kind],
     action: !isOperator
       ? null
       : isEndpoint

@@ -51,7 +51,7 @@ export function PolicyCards(props: PolicyCardsProps) {
             </div>
             {isNeverApplied(index) && (
               <p class="small muted">
-                “{policies[catchAll]?.name}” applies to every refund and is checked first.
+                “<bdi>{policies[catchAll]?.name}</bdi>” applies to every refund and is checked first.
               </p>
             )}
             <ul>

@@ -93,7 +93,9 @@ function PolicyDecision({ verdict }: { verdict: PolicyVerdict }) {
     <Notice tone={tone}>
       <strong>{heading}</strong>
       <p>
-        <Sentence text={reason} />
+        <bdi>
+          <Sentence text={reason} />
+        </bdi>
       </p>
       {approvalRequired && !eligible && !enforced ? <p>The refund will require approval.</p> : null}
       <p class="small">{policyName === null ? 'No policy matches this payment.' : `Policy: ${policyName}`}</p>

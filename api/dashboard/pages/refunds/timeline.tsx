@@ -130,12 +130,15 @@ function Entry({ event, previous, who, processor }: EntryProps) {
       <h3>{title}</h3>
       <p class="small muted">
         <ExactTime at={createdAt} />
-        {sinceMs < 1_000 ? '' : `, ${inTime(sinceMs)} later`}, {who}
+        {sinceMs < 1_000 ? '' : `, ${inTime(sinceMs)} later`}, <bdi>{who}</bdi>
         {previousStatus === null ? null : `, ${statusWords[previousStatus]} → ${statusWords[status]}`}
       </p>
       {eventFacts(event, processor).map(({ label, value }) => (
         <p key={label} class="small said">
-          <span class="muted">{label}:</span> <Sentence text={value} />
+          <span class="muted">{label}:</span>{' '}
+          <bdi>
+            <Sentence text={value} />
+          </bdi>
         </p>
       ))}
     </li>

@@ -86,6 +86,7 @@ function CurrentChannel({ channel, lastTest }: CurrentChannelProps) {
         facts={[
           ['Host', channel.host],
           ['Updated', <Moment key="updated" at={channel.updatedAt} />],
+          ['Gone since', channel.goneAt && <Moment key="gone" at={channel.goneAt} />],
           ['Last test', lastTest && <TestResult key="test" {...lastTest} />],
         ]}
       />

@@ -6,13 +6,14 @@ import type { Api } from '#api/http/route.ts';
 import { roles } from '#shared/access/roles.ts';
 import { testProvider } from '#shared/people/company-sign-in/authorization.ts';
 import {
+  defaultScopes,
   disableProvider,
   enforceProvider,
   findProvider,
   setProvider,
 } from '#shared/people/company-sign-in/provider.ts';
+import { SignInRefusal } from '#shared/people/company-sign-in/refusal.ts';
 import type { IdentityProvider, Role } from '#shared/platform/database.ts';
-import { ServiceError } from '#shared/platform/errors.ts';
 import { Card, Facts } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Form, Post } from '../../components/form.tsx';
@@ -41,11 +42,24 @@ const schema = z.object({
     description: "It won't be shown again.",
     format: 'password',
   }),
-  roleClaim: text.meta({ title: 'Claim for roles', description: 'A claim of the ID token, such as groups.' }),
+  scopes: text.meta({
+    title: 'Scopes',
+    description: 'With spaces between, such as openid email profile groups.',
+  }),
+  roleClaim: text.meta({
+    title: 'Claim for roles',
+    description: 'Such as groups, or a path such as realm_access.roles.',
+  }),
   owner: valuesOf('Owners'),
   admin: valuesOf('Admins'),
   operator: valuesOf('Operators'),
   viewer: valuesOf('Viewers'),
+  acceptsUnverified: z.stringbool().optional().meta({
+    type: 'boolean',
+    title: 'Accept email addresses that the provider does not call verified',
+    description:
+      'Only for a provider whose accounts your company alone creates, such as a tenant of Entra ID.',
+  }),
 });
 const ruleSchema = z.object({ rule: z.string().optional() });
 
@@ -53,16 +67,15 @@ const ruleSchema = z.object({ rule: z.string().optional() });
 export async function companySignInSettings(scope: Api, deps: ApiDependencies): Promise<void> {
   const find = (request: FastifyRequest) => findProvider(deps.db, contextOf(request).organization.id);
   const read = async (request: FastifyRequest) => {
-    const { id } = contextOf(request).organization;
     const [provider, origin] = [await find(request), originOf(request)];
-    return { provider, origin, redirectUri: new URL(companySignInCallback(id), origin).href };
+    return { provider, origin, redirectUri: redirectUriFor(request) };
   };
   const settings = page(scope, path, 'owner', read, SignInSettings);
 
   settings.form(path, confirmed('owner'), schema, async (request, entries) => {
-    const { issuer, clientId, clientSecret, roleClaim, ...values } = entries;
-    const provider = { issuer, clientId, clientSecret, roleClaim, roles: rolesIn(values) };
-    await setProvider(deps, { ...actingIn(request), settings: provider });
+    const { owner, admin, operator, viewer, ...provider } = entries;
+    const mapped = { ...provider, roles: rolesIn({ owner, admin, operator, viewer }) };
+    await setProvider(deps, { ...actingIn(request), settings: mapped });
     return 'sign-in-saved';
   });
 
@@ -83,17 +96,21 @@ export async function companySignInSettings(scope: Api, deps: ApiDependencies): 
     admit(asking, (request) => ({ class: tests, owner: contextOf(request).organization.id }));
     const test = async (request: FastifyRequest) => {
       const provider = await find(request);
-      if (provider !== null) await testProvider(deps, provider);
+      if (provider !== null) await testProvider(deps, provider, redirectUriFor(request));
       return 'connection-works' as const;
     };
-    settings.button(`${path}/test`, 'owner', test, { scope: asking, problemsIn: noAnswer });
+    settings.button(`${path}/test`, 'owner', test, { scope: asking, problemsIn: refusalIn });
   });
 }
 
 /** @throws the error again when it is none of the provider's. */
-function noAnswer(error: unknown) {
-  if (!(error instanceof ServiceError)) throw error;
-  return { form: 'The issuer does not answer with an OpenID Connect configuration. Check its address.' };
+function refusalIn(error: unknown) {
+  if (!(error instanceof SignInRefusal)) throw error;
+  return { form: error.forAdmins };
+}
+
+function redirectUriFor(request: FastifyRequest): string {
+  return new URL(companySignInCallback(contextOf(request).organization.id), originOf(request)).href;
 }
 
 function rolesIn(values: { [role in Role]?: string | undefined }): Record<string, string> {
@@ -125,7 +142,7 @@ function SignInSettings({ provider, origin, redirectUri }: SettingsProps) {
         title="Provider"
         submit="Save"
         schema={schema}
-        initial={provider && entriesOf(provider)}
+        initial={provider === null ? { scopes: defaultScopes } : entriesOf(provider)}
       >
         <p>
           Register this redirect URI: <Copyable text={redirectUri} label="redirect URI" />
@@ -135,11 +152,13 @@ function SignInSettings({ provider, origin, redirectUri }: SettingsProps) {
   );
 }
 
-function entriesOf({ issuer, clientId, roleClaim, roles: map }: IdentityProvider): Record<string, string> {
+function entriesOf({ roles: map, ...provider }: IdentityProvider): Record<string, string> {
+  const { issuer, clientId, scopes, roleClaim, acceptsUnverified } = provider;
   const valuesFor = (wanted: Role) =>
     Object.entries(map as Record<string, string>).flatMap(([value, role]) => (role === wanted ? value : []));
   const values = roles.map((role) => [role, valuesFor(role).join(', ')]);
-  return { issuer, clientId, roleClaim, ...Object.fromEntries(values) };
+  const accepted: Record<string, string> = acceptsUnverified ? { acceptsUnverified: 'yes' } : {};
+  return { issuer, clientId, scopes, roleClaim, ...accepted, ...Object.fromEntries(values) };
 }
 
 function CurrentProvider({ provider, origin }: { provider: IdentityProvider; origin: string }) {

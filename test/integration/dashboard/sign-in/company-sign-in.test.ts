@@ -7,8 +7,13 @@ import { disableProvider, enforceProvider, setProvider } from '#shared/people/co
 import { disableUser } from '#shared/people/members/disable-user.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { newId } from '#shared/platform/ids.ts';
-import { pagesOf, startOf, useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
-import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
+import {
+  openLink,
+  pagesOf,
+  startOf,
+  useCompanySignIn,
+} from '#test/support/company-sign-in/company-sign-in-stage.ts';
+import { secondFactorPath, setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
 import { newPerson } from '#test/support/people.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
@@ -125,7 +130,7 @@ describe('refuses a callback', () => {
     const settings = { ...company.provider.settings, issuer };
     await setProvider(service.deps, { organizationId: attackers, actor: 'test', settings });
     const victim = newVisitor();
-    const { headers } = await victim.get(startOf(attackers));
+    const { headers } = await openLink(victim, attackers);
     const state = new URL(String(headers.location)).searchParams.get('state') ?? '';
     // Its provider leads to the other one, as an attacker's sign-in there began, and that one does not name itself in the callback.
     const callback = new URL(await begin(newVisitor()), 'http://localhost');
@@ -176,6 +181,54 @@ test('a link to an organization that the user does not belong to replaces no ses
   }
 });
 
+test('a link that another site or a mail leads to asks before it signs in', async () => {
+  const visitor = newVisitor();
+  const elsewhere = [
+    ...[
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'none' },
+      { referer: 'https://other.example' },
+    ],
+    { 'sec-fetch-site': 'cross-site', referer: 'http://localhost/dashboard' },
+  ];
+  for (const headers of elsewhere) {
+    const asked = await visitor.get(startOf(organizationId), headers);
+    const host = new URL(company.provider.issuer).host;
+    expect([asked.status, asked.text]).toEqual([200, expect.stringContaining(`You continue at ${host}`)]);
+    expect(asked.text).toContain(`href="${startOf(organizationId)}"`);
+  }
+  expect(visitor.cookie).toBe('');
+  expect((await openLink(visitor, organizationId)).status).toBe(303);
+  const overHttp = { referer: 'http://localhost/dashboard/sign-in', host: 'localhost' };
+  expect((await newVisitor().get(startOf(organizationId), overHttp)).status).toBe(303);
+});
+
+test('a refusal names its cause in Activity, once an hour for an account, and no address in the log', async () => {
+  const warn = vi.spyOn(service.deps.log, 'warn');
+  actAs([], { email: 'kim@example.com' });
+  await signIn(newVisitor());
+  await signIn(newVisitor());
+  company.provider.answers['/token'] = [
+    401,
+    { error: 'invalid_client', error_description: 'kim@example.com' },
+  ];
+  expect((await signIn(newVisitor())).text).toContain('Ask your administrator');
+  const member = await newPerson(service.deps, service.organization.id, 'owner');
+  const elsewhere = newVisitor();
+  await elsewhere.signIn(member.email, member.password);
+  await openLink(elsewhere, organizationId);
+  const { sub: subject } = company.provider.account;
+  const entries = await service.deps.db.auditLog.findMany({
+    where: { organizationId, action: 'company_sign_in.refused' },
+    orderBy: { createdAt: 'asc' },
+  });
+  expect(entries.map(({ detail }) => detail)).toEqual([
+    { cause: 'no_role', subject },
+    { cause: 'client_refused', answer: 'invalid_client' },
+  ]);
+  expect(JSON.stringify(warn.mock.calls)).not.toContain('@example.com');
+});
+
 test('refuses a member who belongs to another organization as well', async () => {
   const { userId, email } = await newPerson(service.deps, service.organization.id, 'owner');
   await service.deps.db.membership.create({ data: { organizationId, userId, role: 'viewer' } });
@@ -190,7 +243,7 @@ test('an address with letters that only look the same is not that of the member'
   await service.deps.db.user.update({ where: { id: userId }, data: { email } });
   // The Kelvin sign, of which the lower-case letter is a k.
   actAs(['owners'], { email: email.replace('k', '\u212a') });
-  expect((await signIn(newVisitor())).status).toBe(400);
+  expect((await signIn(newVisitor())).status).toBe(403);
   expect(await membersByEmail(email)).toMatchObject([{ role: 'viewer' }]);
 });
 
@@ -255,7 +308,7 @@ test('reads nothing of a provider that is packed, because it may unpack to any s
   const issuer = await addressOf(packed);
   const settings = { ...company.provider.settings, issuer };
   await setProvider(service.deps, { organizationId, actor: 'test', settings });
-  const refused = await newVisitor().get(startOf(organizationId));
+  const refused = await openLink(newVisitor(), organizationId);
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was refused')]);
 });
 
@@ -267,11 +320,11 @@ test('a provider that hangs holds few of the places for pages, so that others si
   await setProvider(service.deps, { organizationId: id, actor: 'test', settings });
   const places = service.settings.MAX_PAGES_IN_PROGRESS;
   const starts = Array.from({ length: places }, async () => {
-    const { status } = await newVisitor().get(startOf(id));
+    const { status } = await openLink(newVisitor(), id);
     outcomes.push(status);
   });
   await waitFor('all to be asked or refused', () => outcomes.length === places);
-  expect((await newVisitor().get(startOf(organizationId))).status).toBe(303);
+  expect((await openLink(newVisitor(), organizationId)).status).toBe(303);
   hanging.closeAllConnections();
   await Promise.all(starts);
 });
@@ -337,6 +390,25 @@ test('asks for it before the fields of a refund are entered, and leads back to t
   expect((await visitor.get(page)).text).toContain('value="pi_1"');
 });
 
+test('a provider that has said when someone signed in must say it for every confirmation', async () => {
+  actAs(['owners']);
+  const visitor = newVisitor();
+  await signIn(visitor);
+  await signIn(visitor, { query: '?confirm=yes' });
+  // Whoever is at the browser can leave out what asks for it.
+  const change = (address: string) => address.replace(/&(prompt|max_age)=[^&]*/g, '');
+  const refused = await signIn(visitor, { query: '?confirm=yes', change });
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('no longer says when')]);
+});
+
+test('a sign-in with the company sets up no second factor until its provider was asked to confirm', async () => {
+  const visitor = newVisitor();
+  await signIn(visitor);
+  await visitor.get('/dashboard/you');
+  const asked = await visitor.post(secondFactorPath);
+  expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('Sign in again')]);
+});
+
 test('a second factor or a password makes no other session of one with the provider', async () => {
   const { email, password } = await newPerson(service.deps, organizationId, 'owner');
   actAs(['owners'], { email });
@@ -376,7 +448,9 @@ test('lets an owner set up, test and disable the provider, and shows no secret',
   const page = `/dashboard/${id}/test/settings/company-sign-in`;
   await visitor.get(page);
   const { clientId, clientSecret, roleClaim, issuer } = company.provider.settings;
-  const form = { issuer, clientId, clientSecret, roleClaim, owner: 'owners', operator: 'support, helpers' };
+  const scopes = 'openid email';
+  const mapped = { owner: 'owners', operator: 'support, helpers' };
+  const form = { issuer, clientId, clientSecret, scopes, roleClaim, ...mapped };
   expect((await visitor.post(page, { ...form, owner: '', operator: '' })).status).toBe(400);
   expect((await visitor.post(page, form)).status).toBe(303);
   const shown = await visitor.get(page);
