@@ -150,7 +150,11 @@ function AuditTable({ entries, ...view }: AuditView) {
         ['Time', ({ createdAt }) => <ExactTime at={createdAt} />],
         [
           'Actor',
-          ({ actor }) => <Link to={withQuery(path, { actor })}>{view.names.get(actor) ?? actor}</Link>,
+          ({ actor }) => (
+            <Link to={withQuery(path, { actor })}>
+              <bdi>{view.names.get(actor) ?? actor}</bdi>
+            </Link>
+          ),
         ],
         [
           'Action',
