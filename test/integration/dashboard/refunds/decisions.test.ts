@@ -71,7 +71,7 @@ describe('a refund that awaits approval', () => {
     const refund = await pendingRefund();
     const text = await textOf(refund);
     expect(offered(text)).toEqual(new Set(['approve', 'reject']));
-    expect(text).toMatch(/Policy:<\/span> Ask</);
+    expect(text).toMatch(/Policy:<\/span> <bdi>Ask</);
     expect(text).toContain('With this one they come to 60.00 USD.');
     await expectDone(refund, 'approve', {}, 'approved');
     expect(await textOf(refund)).toContain('Refund approved. It is being sent.');
