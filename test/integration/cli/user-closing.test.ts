@@ -202,7 +202,7 @@ describe('user delete', () => {
     expect(withoutAddress(after.slice(0, before.length))).toEqual(withoutAddress(before));
 
     const log = await owner.visitor.get(members.replace(/members$/, 'audit-log'));
-    expect(log.text).toMatch(new RegExp(`actor=user%3A${id}">Deleted user</a>`));
+    expect(log.text).toMatch(new RegExp(`actor=user%3A${id}"><bdi>Deleted user</bdi></a>`));
     expect(log.text).toContain('(erased)');
     const again = await admin(['user', 'delete', '--email', email]);
     expect(onlyLine(again.stderr)).toBe('Nothing is stored about this address.');
