@@ -90,9 +90,9 @@ class Place {
     return this.#enter(this.#admission.class.waiting);
   }
 
-  /** Works on what it waited for, even if no place is free: it was admitted before. */
+  /** Works on what it waited for, in the place that it has if no other is free. */
   finish(): void {
-    if (this.#bound !== null) this.#move(this.#admission.class.working);
+    if (this.#bound !== null) this.#enter(this.#admission.class.working);
   }
 
   leave(): void {
@@ -148,11 +148,18 @@ export function admit(
   });
 }
 
-/** The headers that are read after an operation: for the key, the log, the trace and the compression. */
-const readAfterwards = ['authorization', 'x-forwarded-for', 'traceparent', 'accept-encoding'];
+/** The headers that are read after an operation: for the key, the log, the trace, the compression and what is left of the body. */
+const readAfterwards = [
+  'authorization',
+  'x-forwarded-for',
+  'traceparent',
+  'accept-encoding',
+  'transfer-encoding',
+];
 
 /**
- * Moves a request to those that wait. Its body and headers, which would take memory meanwhile, are dropped.
+ * Moves a request to those that wait. Its other headers, which would take memory meanwhile, are dropped; its body too, but for what the
+ * operation keeps of it.
  * @returns false when its owner has no place left for that: it may not wait.
  */
 export function startWaiting(request: FastifyRequest): boolean {

@@ -44,13 +44,17 @@ function readBody({ headers, routeOptions }: FastifyRequest, payload: Readable):
       length += chunk.copy(bytes, length);
     };
     if (Number(headers['content-length']) > bodyLimit) return refuse(tooLarge(bodyLimit));
+    // The client closed the connection before the body was read, as while its key was looked up: no event follows.
+    if (payload.destroyed) return reject(incomplete());
     payload.on('data', append);
     payload.on('end', () => resolve(bytes.subarray(0, length)));
     // The client closed the connection within the body.
-    payload.on('error', (cause) =>
-      reject(new ServiceError('validation_error', 'The request is incomplete. Send it again.', { cause })),
-    );
+    payload.on('error', (cause) => reject(incomplete(cause)));
   });
+}
+
+function incomplete(cause?: Error): ServiceError {
+  return new ServiceError('validation_error', 'The request is incomplete. Send it again.', { cause });
 }
 
 function tooLarge(bodyLimit: number): ServiceError {

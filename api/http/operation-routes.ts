@@ -67,8 +67,9 @@ function addRoute(app: Api, operation: Operation): void {
       };
       // The body may have taken long to arrive.
       await confirmKey();
+      const wantsCsv = acceptsCsv(request);
       const call = callOf(operation, request, reply);
-      if (csv !== undefined && acceptsCsv(request)) {
+      if (csv !== undefined && wantsCsv) {
         reply.type('text/csv; charset=utf-8');
         return await csv(app.deps, call);
       }

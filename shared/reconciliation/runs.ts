@@ -39,7 +39,8 @@ export class RunLostError extends Error {
 
 /**
  * Begins a run: one per account at a time, across all processes. A run whose process died is closed as failed. A recovery also closes
- * the runs of before the restore, which the backup brought: no process holds them, and one that does loses its run.
+ * what was only requested, and the runs of before the restore, which the backup brought: no process holds them, and one that does loses its
+ * run.
  * @returns null while another run of the account is under way or requested, and for the schedule when the account is no longer
  * due because another process was faster.
  */
@@ -92,7 +93,7 @@ async function insertRun(
     await tx.$executeRaw`
       UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL, failure = 'The process was killed.'
       WHERE account_id = ${account.id} AND finished_at IS NULL AND (claimed_until <= clock_timestamp()
-        OR ${putsBack} AND started_at < (SELECT required_since FROM recovery WHERE id = 1))`;
+        OR ${putsBack} AND (claimed_until IS NULL OR started_at < (SELECT required_since FROM recovery WHERE id = 1)))`;
     await tx.$executeRaw`
       INSERT INTO reconciliation_run (id, account_id, window_start, window_end, actor, started_at, claimed_until)
       VALUES (${id}, ${account.id}, ${from}, ${to}, ${actor}, ${now},
@@ -102,14 +103,15 @@ async function insertRun(
   });
 }
 
-/** Takes the oldest run that was requested and that no worker has taken; null for none. */
+/** Takes the oldest run that a member has requested and that no worker has taken, or one whose worker was killed; null for none. */
 export async function takeRequestedRun({
   db,
   settings,
 }: Pick<Stored, 'db' | 'settings'>): Promise<ReconciliationRun | null> {
   const [taken] = await db.$queryRaw<{ id: string }[]>`
     UPDATE reconciliation_run SET claimed_until = clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond'
-    WHERE id = (SELECT id FROM reconciliation_run WHERE finished_at IS NULL AND claimed_until IS NULL
+    WHERE id = (SELECT id FROM reconciliation_run WHERE finished_at IS NULL
+        AND (claimed_until IS NULL OR claimed_until <= clock_timestamp() AND actor LIKE 'user:%')
       ORDER BY started_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id`;
   return taken === undefined ? null : await db.reconciliationRun.findUnique({ where: taken });

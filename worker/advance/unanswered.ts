@@ -21,7 +21,8 @@ type Unanswered = Pick<Unavailable, 'cause' | 'failure' | 'retryAfterMs'>;
 /** Unreadable answers in a row after which a refund is flagged: one alone may be an accident on the way. */
 const unreadableInRow = 3;
 
-const keyKeptMs = 20 * 60 * 60 * 1000;
+/** Stripe keeps a key for a day from the first attempt with it; a call takes some of that. */
+const keyKeptMs = 23 * 60 * 60 * 1000;
 
 /** Age of a refund after which it is flagged while its payment has not settled: most settle within days. */
 const unsettledMs = 7 * 24 * 60 * 60 * 1000;
@@ -31,7 +32,8 @@ export function unavailable(
   context: OutcomeContext,
   { cause, failure, retryAfterMs }: Unanswered,
 ): StepResult {
-  if (!withoutDeadline.has(cause) && isPastDeadline(context)) return givenUp(cause, failure);
+  const isInTime = withoutDeadline.has(cause) || !isPastDeadline(context);
+  if (!isInTime && context.claim.work.serverErrorAt === null) return givenUp(cause, failure);
   const flag = unavailableFlag(context, cause, failure);
   return { kind: 'not_applied', cause, failure, flag, dueInMs: nextRetryPause(context, retryAfterMs) };
 }
@@ -104,7 +106,7 @@ export function absent(context: OutcomeContext): StepResult {
   }
   const { serverErrorAt, cancelRequestedAt } = claim.work;
   const needsKey = serverErrorAt !== null && cancelRequestedAt === null;
-  if (needsKey && !isKeyKept(context, serverErrorAt)) return undecidable(context);
+  if (needsKey && !isKeyKept(context)) return undecidable(context);
   const conclusiveAt = lookupConclusiveAt(
     settings,
     claim.refund,
@@ -114,23 +116,39 @@ export function absent(context: OutcomeContext): StepResult {
   if (missingMs > 0) return { kind: 'inconclusive', conclusiveAt, dueInMs: missingMs };
   // With other credentials or permissions since, it has not been tried for as long as the deadline says.
   const hadNoAccount = flag?.reason === 'account_unusable' || flag?.reason === 'not_permitted';
-  if (isPastDeadline(context) && !hadNoAccount)
+  if (isPastDeadline(context) && !hadNoAccount && cancelRequestedAt === null)
     return givenUp('unreachable', { message: 'refund not found' });
   return { kind: 'absent', needsKey, hadNoAccount };
 }
 
 /**
- * True while the processor certainly repeats its server error for the key. Stripe does for a day from the first attempt with it, whose
- * answer may have been lost hours before (https://docs.stripe.com/api/idempotent_requests).
+ * True for an attempt that must not be sent: the processor may still carry out one that it answered with a server error, and may have
+ * forgotten the key that both have.
  */
-function isKeyKept(context: OutcomeContext, serverErrorAt: Date): boolean {
-  const { now, work } = context.claim;
-  return !work.isKeySpent && now.getTime() - serverErrorAt.getTime() < keyKeptMs && !isPastDeadline(context);
+export function isUnguarded(context: OutcomeContext): boolean {
+  return context.claim.work.serverErrorAt !== null && !isKeyKept(context);
 }
+
+/** Not sent, because it is unguarded. */
+export function unguarded(context: OutcomeContext): StepResult {
+  return unknown(context, { failure: serverErrorBefore });
+}
+
+/** True while the processor certainly repeats its answer for the key: https://docs.stripe.com/api/idempotent_requests. */
+function isKeyKept(context: OutcomeContext): boolean {
+  const { now, work } = context.claim;
+  const usedAt = work.keyUsedAt?.getTime() ?? 0;
+  return !work.isKeySpent && now.getTime() - usedAt < keyKeptMs && !isPastDeadline(context);
+}
+
+const serverErrorBefore = {
+  code: 'server_error',
+  message: 'A server error, after which the refund may be carried out later.',
+};
 
 /** The processor may still carry out what it answered with a server error, and nothing guards another attempt. */
 function undecidable({ settings }: OutcomeContext): StepResult {
-  const message = 'A server error, after which the refund may be carried out later.';
+  const { message } = serverErrorBefore;
   const flag = { reason: 'outcome_unknown', facts: { message } } as const;
   const dueInMs = settings.MISCONFIGURED_RETRY_MS;
   return { kind: 'flagged', by: 'lookup.inconclusive', waitingFor: 'unknown_outcome', flag, dueInMs };

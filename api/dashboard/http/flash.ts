@@ -8,19 +8,22 @@ const cookieOptions = { path: dashboardPath, httpOnly: true, sameSite: 'strict' 
 /** Long enough for a redirect. */
 const lifeSeconds = 60;
 
+/** Error pages are also sent where no cookies were read. */
+type ReadCookies = Partial<Pick<FastifyRequest, 'cookies'>>;
+
 /** Leaves a word for the next whole page that this browser is shown. */
 export function leaveWord(reply: FastifyReply, word: DoneWord): void {
   reply.setCookie(cookieName, word, { ...cookieOptions, maxAge: lifeSeconds });
 }
 
 /** The word that was left for the page; null for none, or for one that no page knows. */
-export function wordLeft({ cookies }: Pick<FastifyRequest, 'cookies'>): DoneWord | null {
-  // Error pages are also sent where no cookies were read.
-  const word = (cookies as FastifyRequest['cookies'] | undefined)?.[cookieName] ?? '';
+export function wordLeft({ cookies }: ReadCookies): DoneWord | null {
+  const word = cookies?.[cookieName] ?? '';
   return Object.hasOwn(doneMessages, word) ? (word as DoneWord) : null;
 }
 
 /** Forgets the word, which a page has shown. */
 export function forgetWord(reply: FastifyReply): void {
-  if (cookieName in reply.request.cookies) reply.clearCookie(cookieName, cookieOptions);
+  const { cookies }: ReadCookies = reply.request;
+  if (cookies?.[cookieName] !== undefined) reply.clearCookie(cookieName, cookieOptions);
 }

@@ -167,5 +167,7 @@ export function follow(reply: FastifyReply, { to, word }: Redirect): FastifyRepl
 
 /** The path of a page with the parameters of a request. */
 function filled(path: string, { params }: Pick<FastifyRequest, 'params'>): string {
-  return path.replace(/:(\w+)/g, (_, name: string) => (params as Record<string, string>)[name] ?? '');
+  return path.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent((params as Record<string, string>)[name] ?? ''),
+  );
 }

@@ -46,6 +46,7 @@ BEGIN
       attempt_number = w.attempt_number + (step = 'send')::int,
       attempt_started_at = CASE WHEN step = 'send' THEN moment ELSE w.attempt_started_at END,
       idempotency_key_version = w.idempotency_key_version + (step = 'send' AND w.is_key_spent)::int,
+      key_used_at = CASE WHEN step = 'send' AND (w.attempt_number = 0 OR w.is_key_spent) THEN moment ELSE w.key_used_at END,
       is_key_spent = step <> 'send' AND w.is_key_spent,
       sent_metadata = CASE WHEN step = 'send' AND w.attempt_number = 0 THEN (
         SELECT jsonb_object_agg(chosen.key, value.as_text)
@@ -56,8 +57,7 @@ BEGIN
       ) ELSE w.sent_metadata END,
       unknown_since = CASE
         WHEN step = 'send' THEN moment
-        WHEN step = 'look_up' AND (w.resync_requested_at IS NOT NULL OR w.server_error_at IS NOT NULL AND w.unknown_since IS NULL)
-          THEN moment
+        WHEN step = 'look_up' AND w.resync_requested_at IS NOT NULL THEN moment
         ELSE w.unknown_since END
     FROM taken WHERE w.refund_id = ANY (ARRAY[taken.refund_id])
     RETURNING w

@@ -4,7 +4,8 @@
 CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, s recovery, is_verified boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  -- The key of the next attempt guards it against an earlier one that may be carried out after a server error. Nothing guards a cancellation.
+  -- The one exception to is_not_sent.sql: the key of the next attempt guards it against an earlier one that may be carried out after a
+  -- server error, for as long as the worker finds that the processor keeps it. Nothing guards a cancellation.
   IF w.cancel_requested_at IS NULL THEN
     w.server_error_at := NULL;
   END IF;

@@ -1,2 +1,3 @@
 -- AlterTable
-ALTER TABLE "refund_work" ADD COLUMN "server_error_at" TIMESTAMPTZ(3);
+ALTER TABLE "refund_work" ADD COLUMN "server_error_at" TIMESTAMPTZ(3),
+ADD COLUMN "key_used_at" TIMESTAMPTZ(3);

@@ -15,11 +15,17 @@ export function needsUserInfo(provider: Pick<IdentityProvider, 'roleClaim'>, cla
   return !hasRoles || claims.email === undefined || !saysVerified;
 }
 
-/** Adds what an ID token lacks. Whether UserInfo has verified another address does not count for that of the token. */
+/** Adds what an ID token lacks. What either says of whether an address is verified counts for its own address alone. */
 export function withUserInfo(claims: Claims, userInfo: UserInfoResponse): Claims {
-  const { email_verified: _verified, xms_edov: _owned, ...others } = userInfo;
-  const isSameAddress = claims.email === undefined || claims.email === userInfo.email;
-  return { ...(isSameAddress ? userInfo : others), ...claims };
+  if (claims.email === userInfo.email) return { ...userInfo, ...claims };
+  const without = <Said extends Claims | UserInfoResponse>({
+    email_verified: _verified,
+    xms_edov: _owned,
+    ...others
+  }: Said) => others;
+  return claims.email === undefined
+    ? ({ ...userInfo, ...without(claims) } as Claims)
+    : ({ ...without(userInfo), ...claims } as Claims);
 }
 
 /**

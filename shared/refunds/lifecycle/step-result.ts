@@ -54,8 +54,8 @@ type ResultOfLookup =
   /** Not found, which is no proof yet. */
   | ({ kind: 'inconclusive'; conclusiveAt: Date } & Due)
   /**
-   * Not found: not at the processor, or only once its idempotency key has guarded the next attempt too (`needsKey`).
-   * `hadNoAccount`: the credentials did not work until now.
+   * Not found: not at the processor. `needsKey`: it may still be carried out after a server error, so the next attempt must have the same
+   * key. `hadNoAccount`: the credentials did not work until now.
    */
   | { kind: 'absent'; needsKey: boolean; hadNoAccount: boolean }
   /** The account may not look it up. */

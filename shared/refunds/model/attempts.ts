@@ -45,8 +45,8 @@ const afterServerErrorMs = 24 * 60 * 60 * 1000;
 
 /**
  * When a lookup that finds nothing begins to prove that the last attempt was not applied, in the database's time: the processor's
- * settle delay after the outcome became unknown, or a day after that once it has answered with a server error. A worker that died
- * recorded no outcome: then the attempt ended with its lease, which began with the attempt.
+ * settle delay after the outcome became unknown, and a day after it has answered with a server error. A worker that died recorded no
+ * outcome: then the attempt ended with its lease, which began with the attempt.
  */
 export function lookupConclusiveAt(
   settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS' | 'LOOKUP_SETTLE_DELAY_MS'>,
@@ -54,10 +54,12 @@ export function lookupConclusiveAt(
   work: Pick<RefundWork, 'unknownSince' | 'attemptStartedAt' | 'serverErrorAt'>,
 ): Date {
   const { unknownSince, attemptStartedAt, serverErrorAt } = work;
-  const delayMs = serverErrorAt === null ? processorKind(processor).settleDelayMs : afterServerErrorMs;
   const endMs = Math.max(
     unknownSince?.getTime() ?? 0,
     attemptStartedAt === null ? 0 : attemptStartedAt.getTime() + leaseMs(settings),
   );
-  return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? delayMs));
+  const { LOOKUP_SETTLE_DELAY_MS: givenMs } = settings;
+  const settledMs = endMs + (givenMs ?? processorKind(processor).settleDelayMs);
+  const repairedMs = serverErrorAt === null ? 0 : serverErrorAt.getTime() + (givenMs ?? afterServerErrorMs);
+  return new Date(Math.max(settledMs, repairedMs));
 }

@@ -28,6 +28,7 @@ export function workFrom(row: RowJson): RefundWork {
     ...{
       approvalRequestedAt: time,
       serverErrorAt: time,
+      keyUsedAt: time,
       resyncRequestedAt: time,
       cancelRequestedAt: time,
       retryingSince: time,

@@ -46,8 +46,9 @@ describe('a lookup that finds nothing proves that an attempt was not applied', (
     );
   });
 
-  test('at stripe, a day after its end once it has answered with a server error', () => {
-    expect(conclusiveAt({ processor: 'stripe', unknownSince: endedAt, serverErrorAt: startedAt })).toEqual(
+  test('at stripe, a day after a server error, however often it was read again since', () => {
+    const unknownSince = later(endedAt, 20 * 3_600 * second);
+    expect(conclusiveAt({ processor: 'stripe', unknownSince, serverErrorAt: endedAt })).toEqual(
       later(endedAt, 24 * 3_600 * second),
     );
   });

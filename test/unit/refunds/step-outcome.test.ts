@@ -87,7 +87,12 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
   ],
   [
     { kind: 'perhaps_applied', failure, isKeySpent: false, serverError: true, flag, dueInMs },
-    { ...move('attempt.unknown', failure), ...attempt('unknown', false), ...isUnknown, serverError: true },
+    {
+      ...move('attempt.unknown', failure),
+      ...attempt('unknown', false),
+      ...isUnknown,
+      serverError: 'answered',
+    },
   ],
   [
     { kind: 'approval_at_processor', by: 'attempt.unknown', flag, dueInMs },
@@ -124,7 +129,7 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
     { kind: 'absent', needsKey: true, hadNoAccount: false },
     {
       ...{ ...move('lookup.absent'), ...attempt('unavailable') },
-      ...{ dueInMs: 0, waitingFor: null, flag: null, serverError: true },
+      ...{ dueInMs: 0, waitingFor: null, flag: null, serverError: 'remains' },
     },
   ],
   [

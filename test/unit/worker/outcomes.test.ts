@@ -65,6 +65,7 @@ const untroubled = {
   approvalRequestedAt: null,
   attemptStartedAt: null,
   serverErrorAt: null,
+  keyUsedAt: null,
   cancelRequestedAt: null,
   isKeySpent: false,
   flagReason: null,
@@ -257,7 +258,7 @@ describe('without an answer', () => {
   });
   const hours = 60 * minutes;
   const afterServerError = (age: number, more: Given['work'] = {}) =>
-    unknownFor(age * hours, { serverErrorAt: ago(age * hours), ...more });
+    unknownFor(minutes * 2, { serverErrorAt: ago(age * hours), keyUsedAt: ago(age * hours), ...more });
   const guarded = { kind: 'absent', needsKey: true, hadNoAccount: false };
   const undecidable = {
     ...{ kind: 'flagged', by: 'lookup.inconclusive', waitingFor: 'unknown_outcome', ...slowly },
@@ -336,8 +337,23 @@ describe('without an answer', () => {
       () => unknown(given(), { failure: outage, serverError: true }),
       { ...perhapsApplied, serverError: true },
     ],
-    ['not found after a server error', () => absent(afterServerError(19)), guarded],
-    ['not found for 20 hours after a server error', () => absent(afterServerError(20)), undecidable],
+    ['not found after a server error', () => absent(afterServerError(22)), guarded],
+    ['not found for 23 hours after a server error', () => absent(afterServerError(23)), undecidable],
+    [
+      'not found after a server error that repeats one of 23 hours ago',
+      () => absent(afterServerError(1, { keyUsedAt: ago(23 * hours) })),
+      undecidable,
+    ],
+    [
+      'not found after a server error and the retry deadline, and cancelled',
+      () => absent(afterServerError(30, { cancelRequestedAt: now, retryingSince: ago(4 * days) })),
+      { kind: 'absent', needsKey: false, hadNoAccount: false },
+    ],
+    [
+      'not sent after the retry deadline and a server error',
+      () => unavailable(afterServerError(1, { retryingSince: ago(3 * days) }), unansweredFor()),
+      notApplied(),
+    ],
     [
       'not found after a server error, and its key is refused',
       () => absent(afterServerError(1, { isKeySpent: true })),
