@@ -1,4 +1,5 @@
 import net from 'node:net';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
@@ -42,6 +43,8 @@ describe('an organization', () => {
       key: organization.keys.test.plaintext,
       body: { transactionId, amount: 1, reason: 'other' },
     });
+  const connections = async () =>
+    await promisify(service.app.server.getConnections.bind(service.app.server))();
   const list = async ({ keys }: TestOrganization) =>
     await service.call('GET', '/v1/refunds', { key: keys.test.plaintext });
 
@@ -74,6 +77,27 @@ describe('an organization', () => {
       await locker.query('COMMIT');
       await Promise.all(slow);
     });
+  });
+
+  test('gets the places back of uploads that ended while their key was looked up', async () => {
+    const { hostname, port } = new URL(await service.url());
+    await withClient(service.databaseUrl, async (locker) => {
+      await locker.query('BEGIN');
+      await locker.query('LOCK TABLE api_key');
+      const uploads = times(places, () => net.connect(Number(port), hostname));
+      for (const upload of uploads) {
+        upload.write(
+          'POST /v1/refunds HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n' +
+            `Authorization: Bearer ${service.organization.keys.test.plaintext}\r\n\r\n{`,
+        );
+      }
+      await waitForLock(locker);
+      await waitFor('the uploads to arrive', async () => (await connections()) >= places);
+      for (const upload of uploads) upload.destroy();
+      await waitFor('the uploads to end', async () => (await connections()) === 0);
+      await locker.query('COMMIT');
+    });
+    await waitFor('a list', async () => (await list(service.organization)).status === 200);
   });
 
   test('leaves connections for the pages of others while its pages are slow', async () => {

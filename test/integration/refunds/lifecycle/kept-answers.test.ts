@@ -5,6 +5,7 @@ import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { rowOf } from '#test/support/refunds/refund-records.ts';
 import { askToCancel } from '#test/support/refunds/refund-work.ts';
 import { useService } from '#test/support/use-service.ts';
+import { advanceRefund as advanceClaim } from '#worker/advance/advance-refund.ts';
 
 const hourMs = 60 * 60 * 1000;
 
@@ -64,6 +65,39 @@ describe('a refund that Stripe answers with a 500, which it keeps for the key', 
     const { status, flagReason, attempts } = await rowOf(service, id);
     expect({ status, flagReason }).toEqual({ status: 'processing', flagReason: 'outcome_unknown' });
     expect(attempts.length).toBeLessThan(24);
+  });
+
+  test('is not sent again when no worker was at work from the lookup until Stripe may have forgotten the key', async () => {
+    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'error-500-held' });
+    const { id, transactionId } = await createdRefund(service, 'stripe');
+    await workHourly(id, 1);
+    const { statements } = service.deps;
+    const record = statements.record.bind(statements);
+    vi.spyOn(statements, 'record').mockImplementation(async (item) => {
+      const recorded = await record(item);
+      if (item.entries[0]?.type === 'lookup.absent') vi.spyOn(statements, 'claim').mockResolvedValue(null);
+      return recorded;
+    });
+    await workHourly(id, 1);
+    vi.restoreAllMocks();
+    await time.advance(service.ownerDb, 30 * hourMs);
+    await workHourly(id, 2);
+    expect(await service.sandbox.refunds({ processor: 'stripe', transactionId })).toEqual([]);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'outcome_unknown' });
+  });
+
+  test('is not sent again a day after the first attempt, whose server error was lost', async () => {
+    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'error-500-held' });
+    const { id, transactionId } = await createdRefund(service, 'stripe');
+    const claimed = await service.deps.statements.claim(id);
+    if (claimed === null) throw new Error('It is not due');
+    const killed = vi.spyOn(service.deps.statements, 'record').mockRejectedValue(new Error('Killed'));
+    await expect(advanceClaim(service.deps, claimed)).rejects.toThrow('Killed');
+    killed.mockRestore();
+    await time.advance(service.ownerDb, 12 * hourMs);
+    await workHourly(id, 14);
+    expect(await service.sandbox.refunds({ processor: 'stripe', transactionId })).toEqual([]);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'outcome_unknown' });
   });
 
   test.each(['an attempt is unknown', 'the next attempt is due'])(
