@@ -2,8 +2,9 @@ import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from
 import { newId } from '#shared/platform/ids.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
-import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
+import { nextWindow, requestRun, scheduleActor, takeRequestedRun } from '#shared/reconciliation/runs.ts';
 import { paused } from '#test/support/processors/paused.ts';
+import { reconcileAsRequested } from '#worker/schedule/reconcile.ts';
 import { PROCESSORS, type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import {
@@ -101,14 +102,34 @@ describe('a run', () => {
     expect(dead).toMatchObject({ finishedAt: expect.any(Date), failure: expect.stringContaining('process') });
   });
 
-  test('of before a restore is closed by the recovery, and one that has begun since is waited for', async () => {
+  test('that a member has requested is carried out by another worker when the first one was killed', async () => {
     const account = await accountOf(service, 'braintree');
     const { db } = service.deps;
-    const begin = (startedAt: Date) =>
+    const requested = await requestRun(
+      service.deps,
+      account,
+      await nextWindow(service.deps, account),
+      'user:1',
+    );
+    expect((await takeRequestedRun(service.deps))?.id).toBe(requested?.id);
+    expect(await takeRequestedRun(service.deps)).toBeNull();
+    await db.reconciliationRun.updateMany({
+      where: { finishedAt: null },
+      data: { claimedUntil: new Date(Date.now() - day) },
+    });
+    await reconcileAsRequested(service.deps, new AbortController().signal);
+    const run = await db.reconciliationRun.findUniqueOrThrow({ where: { id: requested?.id ?? '' } });
+    expect(run).toMatchObject({ finishedAt: expect.any(Date), failure: null });
+  });
+
+  test('of before a restore or only requested is closed by the recovery, and one that has begun since is waited for', async () => {
+    const account = await accountOf(service, 'braintree');
+    const { db } = service.deps;
+    const begin = (startedAt: Date, claimedUntil: Date | null = new Date(Date.now() + day)) =>
       db.reconciliationRun.create({
         data: {
           ...{ id: newId('rec'), accountId: account.id, windowStart: new Date(0), windowEnd: new Date() },
-          ...{ actor: 'worker', startedAt, claimedUntil: new Date(Date.now() + day) },
+          ...{ actor: 'worker', startedAt, claimedUntil },
         },
       });
     const recover = () => reconcile(service, 'braintree', { putsBack: true });
@@ -116,10 +137,15 @@ describe('a run', () => {
     onTestFinished(async () => {
       await db.recovery.update({ where: { id: 1 }, data: { requiredSince: null } });
     });
-    const { id } = await begin(new Date(Date.now() - day));
-    expect((await recover()).run.failure).toBeNull();
-    const closed = await db.reconciliationRun.findUniqueOrThrow({ where: { id } });
-    expect(closed).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
+    for (const begun of [
+      () => begin(new Date(Date.now() - day)),
+      () => begin(new Date(Date.now() + day), null),
+    ]) {
+      const { id } = await begun();
+      expect((await recover()).run.failure).toBeNull();
+      const closed = await db.reconciliationRun.findUniqueOrThrow({ where: { id } });
+      expect(closed).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
+    }
     const later = await begin(new Date(Date.now() + day));
     await expect(recover()).rejects.toThrow('under way');
     await db.reconciliationRun.update({

@@ -201,6 +201,14 @@ describe('a body in very many small chunks', () => {
   });
 });
 
+test('the rest of a body that a waiting request has not read is not read: the connection is closed', async () => {
+  const lines = exposed
+    .head('GET /v1/payments/ch_hostile', 'Transfer-Encoding: chunked')
+    .filter((line) => line !== 'Connection: close');
+  const answer = await exposed.send(rawRequest(lines, '1\r\n \r\n'));
+  expect([answer.status, answer.headers.connection]).toEqual([200, 'close']);
+});
+
 describe('an unusual but valid body is accepted', () => {
   async function created(content: string) {
     const { status, text, raw } = await exposed.send(exposed.creation(content));
