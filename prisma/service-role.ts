@@ -9,7 +9,7 @@ const tables = (names: string) => names.split(' ');
 export const tableRights = {
   'SELECT, INSERT': tables('audit_log refund_event timeline_root'),
   'SELECT, INSERT, UPDATE': tables(
-    'account_calls api_key identity_provider operation_calls organization payment_name processor_account recovery refund user webhook_cursor',
+    'api_key identity_provider operation_calls organization payment_name processor_account recovery refund user webhook_cursor',
   ),
   [everything]: tables(
     'company_account invitation lockout mailed_link membership notification notification_channel payment policy processor_event reconciliation_finding reconciliation_run ' +

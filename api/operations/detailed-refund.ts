@@ -12,11 +12,15 @@ import {
   exampleRefund,
   failureSchema,
   policyDecisionSchema,
+  refundAccountSchema,
+  refundOptionsSchema,
   refundSchema,
   waitingSchema,
 } from './refund-schemas.ts';
 
-const includable = ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil', 'waiting'];
+const includable = [
+  ...['failure', 'cancellable', 'arrival', 'policy', 'heldUntil', 'waiting', 'account', 'options'],
+];
 
 /** The fields to add to each refund: repeated, separated by commas, or both. */
 export const include = z
@@ -70,6 +74,15 @@ export const detailedRefundSchema = refundSchema
       .describe(
         'With `include=waiting`: why the refund is not moving; null when it has ended, and while nothing keeps it from being sent.',
       ),
+    account: refundAccountSchema
+      .optional()
+      .describe('With `include=account`: the account that holds the payment.'),
+    options: refundOptionsSchema
+      .nullable()
+      .optional()
+      .describe(
+        'With `include=options`: what goes with the refund, also by default of its account; null for nothing.',
+      ),
   })
   .meta({
     id: 'DetailedRefund',
@@ -89,13 +102,19 @@ type DetailedRefund = z.output<typeof detailedRefundSchema>;
 
 /** Refunds with the fields that were asked for. What was decided is read only when it was. */
 export async function withIncluded(
-  { clock, refundReads }: Pick<Dependencies, 'clock'> & { refundReads: Pick<RefundReads, 'decision'> },
+  {
+    clock,
+    refundReads,
+  }: Pick<Dependencies, 'clock'> & { refundReads: Pick<RefundReads, 'decision' | 'account'> },
   refunds: readonly RefundReading[],
   included: readonly string[] = [],
 ): Promise<DetailedRefund[]> {
   const now = clock.now();
   const has = (field: string) => included.includes(field);
   const decisions = has('policy') ? await Promise.all(refunds.map(({ id }) => refundReads.decision(id))) : [];
+  const accounts = has('account')
+    ? await Promise.all(refunds.map(({ accountId }) => refundReads.account(accountId)))
+    : [];
   return refunds.map((refund, index) => ({
     ...toPublicRefund(refund),
     ...(has('failure') && { failure: refund.status === 'failed' ? toFailure(refund) : null }),
@@ -109,6 +128,8 @@ export async function withIncluded(
     ...(has('waiting') && {
       waiting: toPublicWaiting(waitingOf(refund, refund, refund.recoveryRequiredSince, now)),
     }),
+    ...(has('account') && { account: accounts[index] }),
+    ...(has('options') && { options: refund.options as z.output<typeof refundOptionsSchema> | null }),
   }));
 }
 

@@ -34,7 +34,15 @@ interface Definition<
   scope: ApiKeyScope;
   /** A second one that it needs, because of what the operation gives access to. */
   alsoNeeds?: ApiKeyScope;
-  tag: 'Refunds' | 'Refund batches' | 'Payments' | 'Events' | 'Policies' | 'Agent keys' | 'Webhooks';
+  tag:
+    | 'Refunds'
+    | 'Refund batches'
+    | 'Payments'
+    | 'Accounts'
+    | 'Events'
+    | 'Policies'
+    | 'Agent keys'
+    | 'Webhooks';
   summary: string;
   description: string;
   /** True when a caller may name the request with an idempotency key. */

@@ -1,3 +1,4 @@
+import { listAccounts } from './accounts.ts';
 import { agentKeyOperations } from './agent-keys.ts';
 import { deliveryOperations } from './deliveries.ts';
 import { listEvents, listRefundEvents } from './events.ts';
@@ -28,6 +29,7 @@ export const operations: readonly Operation[] = [
   listRefundEvents,
   ...batchOperations,
   getPayment,
+  listAccounts,
   listEvents,
   checkPolicy,
   replayPolicies,

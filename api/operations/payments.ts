@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { processorNames } from '#shared/processors/registry.ts';
 import { refundsOfView, viewPayment } from '#shared/refunds/requests/view-payment.ts';
-import { nullableTimeOutput, oneOf, timeOutput } from './fields.ts';
+import { nullableTimeOutput, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';
+import { whichAccount } from './refund-creation.ts';
 import { exampleRefund, failureSchema, refundSchema, transactionIdSchema } from './refund-schemas.ts';
 
 const minorUnits = (description: string) => z.int().nonnegative().describe(description);
@@ -29,6 +29,10 @@ const paymentSchema = z
     remaining: minorUnits(
       'What can still be refunded: `amount` without `refundedOutside` and `reserved`; policies and the limits of an agent key may allow less.',
     ),
+    hasTransfer: z
+      .boolean()
+      .describe('Whether a part of it was transferred to a connected account, which a refund can reverse.'),
+    hasApplicationFee: z.boolean().describe('Whether the platform took a fee, which a refund can give back.'),
     unrefundable: failureSchema
       .nullable()
       .describe(
@@ -62,6 +66,8 @@ const paymentSchema = z
         reserved: 1500,
         refunded: 0,
         remaining: 8500,
+        hasTransfer: false,
+        hasApplicationFee: false,
         unrefundable: null,
         fetchedAt: '2026-11-20T09:29:59.000Z',
         refunds: [exampleRefund],
@@ -80,11 +86,7 @@ export const getPayment = operation({
     'What a payment is, its refunds, and what is left to refund. A payment that is not on record is read from its processor; if ' +
     'the processor does not respond, a payment on record is returned as it was at `fetchedAt`.',
   params: z.object({ transactionId: transactionIdSchema }),
-  query: z.object({
-    processor: oneOf(processorNames)
-      .optional()
-      .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
-  }),
+  query: z.object(whichAccount),
   asksProcessor: true,
   answer: 'The payment.',
   output: paymentSchema,

@@ -15,10 +15,12 @@ import { operation } from './operation.ts';
 import { creationShape, currencyCode, withAmountOrNone } from './refund-creation.ts';
 import { exampleRefund } from './refund-schemas.ts';
 
-/** The fields of a creation, all but the payment optional. */
+const { options: _options, ...checkedShape } = creationShape;
+
+/** The fields of a creation but its options, all but the payment optional. */
 export const checkPolicySchema = withAmountOrNone(
   jsonObject({
-    ...creationShape,
+    ...checkedShape,
     remaining: creationShape.remaining.describe(
       'True in place of `amount` to check all that is left of the payment.',
     ),
@@ -86,10 +88,11 @@ export const checkPolicy = operation({
   errors: ['processor_error'],
   async run(deps, { apiKey, actor, source, body }) {
     const { organizationId, environment } = apiKey;
-    const { transactionId, processor, currency, amount, remaining, reason = null, metadata = null } = body;
+    const { transactionId, processor, account, connectedAccount, currency } = body;
+    const { amount, remaining, reason = null, metadata = null } = body;
     const given = amount === undefined ? null : BigInt(amount);
     const { verdict } = await examinePayment(deps, {
-      ...{ organizationId, environment, apiKey, actor, transactionId, processor },
+      ...{ organizationId, environment, apiKey, actor, transactionId, processor, account, connectedAccount },
       currency: currency?.toLowerCase(),
       request: { amount: remaining ? 'remaining' : given, reason, metadata, initiatedBy: source },
     });

@@ -12,6 +12,37 @@ export const currencyCode = z
   .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
   .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be an ISO 4217 currency' });
 
+/** Which account holds a payment, as far as it is named. */
+export const whichAccount = {
+  processor: oneOf(processorNames)
+    .optional()
+    .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
+  account: accountField(
+    'The id or the name of the account that holds the payment; GET /v1/accounts lists them. Detected from the payment when omitted. ' +
+      'Required when several accounts have the payment.',
+  ),
+  connectedAccount: z
+    .string({ error: 'must be a string' })
+    .min(1, { error: 'must not be empty' })
+    .max(255, { error: 'must have at most 255 characters' })
+    .optional()
+    .meta({
+      description:
+        'The connected account that holds the payment, for a direct charge of Stripe Connect; omitted for a payment of the account itself.',
+      examples: ['acct_1QfX2eLkdIwHu7ix'],
+    }),
+};
+
+/** The id or the name of an account. */
+export function accountField(description: string) {
+  return z
+    .string({ error: 'must be a string' })
+    .min(1, { error: 'must not be empty' })
+    .max(255, { error: 'must have at most 255 characters' })
+    .optional()
+    .meta({ description, examples: ['shop-eu'] });
+}
+
 /** The fields of a request for a refund. */
 export const creationShape = {
   transactionId: transactionIdSchema,
@@ -29,9 +60,35 @@ export const creationShape = {
   currency: currencyCode
     .default('usd')
     .meta({ description: 'ISO 4217; must be the currency of the payment.', examples: ['usd'] }),
-  processor: oneOf(processorNames)
+  ...whichAccount,
+  options: jsonObject({
+    reverseTransfer: z
+      .boolean({ error: 'must be true or false' })
+      .optional()
+      .describe(
+        'True to take back from the connected account what it got of a destination charge, in proportion to the refund. Otherwise ' +
+          'the platform pays the refund. By default as the account says.',
+      ),
+    refundApplicationFee: z
+      .boolean({ error: 'must be true or false' })
+      .optional()
+      .describe(
+        "True to give back the platform's fee of the payment, in proportion to the refund. By default as the account says.",
+      ),
+    instructionsEmail: z
+      .email({ error: 'must be an email address' })
+      .max(320, { error: 'must have at most 320 characters' })
+      .optional()
+      .describe(
+        'Where the processor asks the customer how to receive the money, for payment methods that cannot be refunded otherwise.',
+      ),
+  })
     .optional()
-    .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
+    .meta({
+      description:
+        'What goes with the refund at a processor that has it. An option that the processor or the payment does not have is refused.',
+      examples: [{ reverseTransfer: true }],
+    }),
   metadata: z
     .record(z.string(), z.unknown(), { error: 'must be an object' })
     .superRefine(checkedBy(checkMetadata))

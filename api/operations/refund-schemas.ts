@@ -95,6 +95,28 @@ export const waitingSchema = z.object({
   ),
 });
 
+/** The account that holds the payment of a refund. */
+export const refundAccountSchema = z.object({
+  id: z.string().describe('Opaque, prefixed with acc_.'),
+  name: z.string().describe('What people and requests call it.'),
+  connectedAccount: z
+    .string()
+    .nullable()
+    .describe(
+      "The processor's id of the connected account; null for an account with credentials of its own.",
+    ),
+});
+
+/** What goes with a refund. */
+export const refundOptionsSchema = z.object({
+  reverseTransfer: z.boolean().optional().describe('Whether the transfer is reversed in proportion.'),
+  refundApplicationFee: z
+    .boolean()
+    .optional()
+    .describe('Whether the application fee is refunded in proportion.'),
+  instructionsEmail: z.string().optional().describe('Where the customer is asked how to receive the money.'),
+});
+
 /** What a policy said of a refund that was created. */
 export const policyDecisionSchema = z.object({
   name: z.string().describe('The name of the policy at that time.'),

@@ -68,6 +68,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
         { name: 'Refunds', description: 'Create, follow and cancel refunds.' },
         { name: 'Refund batches', description: 'Create up to 10,000 refunds with one request.' },
         { name: 'Payments', description: 'See what a payment is and what is left to refund.' },
+        { name: 'Accounts', description: 'See which accounts at processors refunds can be requested of.' },
         { name: 'Events', description: 'Follow what happens to all refunds, in order.' },
         {
           name: 'Webhooks',

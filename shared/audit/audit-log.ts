@@ -31,6 +31,7 @@ export const auditActions = {
   'account.set': 'Set credentials of processor account',
   'account.sent_metadata_set': 'Set metadata that is sent to processor',
   'account.rate_set': 'Set call rate of processor account',
+  'account.defaults_set': 'Set defaults of refunds of processor account',
   'account.tested': 'Tested connection of processor account',
   'webhook_endpoint.created': 'Created webhook endpoint',
   'webhook_endpoint.changed': 'Changed webhook endpoint',

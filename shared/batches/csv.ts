@@ -6,7 +6,10 @@ import { csvLine } from '../platform/formats/csv.ts';
 import { inPieces, type Pieces } from '../platform/formats/pieces.ts';
 import { maxRows, type RowResult, type RowState, readResults } from './batch.ts';
 
-const columns = ['transactionId', 'amount', 'currency', 'reason', 'processor', 'idempotencyKey'];
+const columns = [
+  ...['transactionId', 'amount', 'currency', 'reason', 'processor', 'account', 'connectedAccount'],
+  'idempotencyKey',
+];
 const metadataPrefix = 'metadata.';
 const maxColumns = 60;
 const pieceBytes = 64 * 1024;

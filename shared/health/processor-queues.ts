@@ -1,4 +1,4 @@
-import type { Database } from '../platform/database.ts';
+import { type Database, Prisma } from '../platform/database.ts';
 import { processorNames } from '../processors/registry.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
@@ -28,6 +28,8 @@ const mostEvents = 2_000;
 
 /** Reads the queues of an owner in one statement, at a cost that does not depend on the backlog. */
 export async function readQueues(db: Database, owner: RefundOwner): Promise<ProcessorQueue[]> {
+  const { organizationId, environment } = owner;
+  const accounts = Prisma.sql`accounts_with_work(name, ${organizationId}, ${environment}::environment) AS account`;
   return await db.$queryRaw<ProcessorQueue[]>`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     latest AS MATERIALIZED (
@@ -46,13 +48,18 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Proc
     CROSS JOIN LATERAL (
       SELECT count(*)::int AS waiting, min(due_at) FILTER (WHERE due_at <= moment) AS "dueSince"
       FROM (
-        SELECT due_at FROM refund_work WHERE processor = name AND ${ownerSql(owner)} AND due_at IS NOT NULL
-        ORDER BY due_at LIMIT ${mostQueued}) AS each) AS work
+        SELECT of_account.due_at FROM ${accounts} CROSS JOIN LATERAL (
+          SELECT due_at FROM refund_work
+          WHERE processor = name AND ${ownerSql(owner)} AND account_id = account.account_id AND due_at IS NOT NULL
+          ORDER BY due_at LIMIT ${mostQueued}) AS of_account
+        ORDER BY of_account.due_at LIMIT ${mostQueued}) AS each) AS work
     CROSS JOIN LATERAL (
       SELECT count(*)::int AS retrying, count(unknown_since)::int AS unknown
       FROM (
-        SELECT unknown_since FROM refund_work
-        WHERE ${ownerSql(owner)} AND processor = name AND retrying_since IS NOT NULL
-        ORDER BY retrying_since LIMIT ${mostQueued}) AS each) AS retried
+        SELECT of_account.unknown_since FROM ${accounts} CROSS JOIN LATERAL (
+          SELECT unknown_since, retrying_since FROM refund_work
+          WHERE ${ownerSql(owner)} AND account_id = account.account_id AND retrying_since IS NOT NULL
+          ORDER BY retrying_since LIMIT ${mostQueued}) AS of_account
+        ORDER BY of_account.retrying_since LIMIT ${mostQueued}) AS each) AS retried
     LEFT JOIN completed ON completed.processor = name`;
 }

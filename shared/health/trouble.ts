@@ -3,7 +3,10 @@ import type { RefundOwner } from '../refunds/model/refund.ts';
 
 /** A processor account that leaves refunds without an answer. */
 export interface AccountInTrouble extends RefundOwner {
+  accountId: string;
   processor: string;
+  /** That of the account. */
+  name: string;
   /** When the first of the refunds below was left without an answer. */
   since: Date;
   /** The refunds that are retried; 1,000 at most. */
@@ -22,11 +25,11 @@ const leastMs = 15_000;
 /** Refunds of an account that are counted, and accounts of all organizations that are looked at. */
 export const mostCounted = 1_000;
 
-/** The accounts of an owner that leave refunds without an answer, in the order of the processors' names. */
+/** The accounts of an owner that leave refunds without an answer, the accounts in the order of their ids. */
 export async function findAccountsInTrouble(db: Database, owner: RefundOwner): Promise<AccountInTrouble[]> {
   const { organizationId, environment } = owner;
   return await db.$queryRaw<AccountInTrouble[]>`
-    SELECT organization_id AS "organizationId", environment::text, processor, since, refunds, unknown,
+    SELECT account_id AS "accountId", organization_id AS "organizationId", environment::text, processor, name, since, refunds, unknown,
       next_attempt_at AS "nextAttemptAt", accepts_others AS "acceptsOthers"
     FROM accounts_in_trouble(${organizationId}, ${environment}::environment, ${mostCounted}, ${mostCounted})`;
 }

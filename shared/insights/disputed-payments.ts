@@ -29,11 +29,12 @@ export async function findDisputedPayments(
     ...(environment === undefined ? [] : [Prisma.sql`environment = ${environment}::environment`]),
   ];
   return await db.$queryRaw<DisputedPayment[]>`
-    SELECT p.organization_id AS "organizationId", p.environment::text, p.processor, open.*, p.disputed_at AS since
+    SELECT p.organization_id AS "organizationId", p.environment::text, open.*, p.disputed_at AS since
     FROM (
       SELECT * FROM payment WHERE ${Prisma.join(scope, ' AND ')} ORDER BY disputed_at DESC LIMIT ${limits.looked}) AS p
     CROSS JOIN LATERAL (
-      SELECT min(transaction_id) AS "transactionId", count(*)::int AS count, sum(amount)::bigint AS amount, min(currency) AS currency
+      SELECT min(transaction_id) AS "transactionId", min(processor) AS processor, count(*)::int AS count, sum(amount)::bigint AS amount,
+        min(currency) AS currency
       FROM refund WHERE payment_id = p.id AND status IN ('pending', 'processing')) AS open
     WHERE open.count > 0
     ORDER BY p.disputed_at DESC LIMIT ${limits.listed}`;

@@ -2,10 +2,10 @@ import { readWorkers, type Workers } from '../health/heartbeat.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '../health/trouble.ts';
 import { type Database, Prisma, type WebhookEndpoint } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
-import { withoutCredentials } from '../processors/accounts/connections.ts';
+import { withoutCredentials } from '../processors/accounts/account.ts';
 import type { AccountSummary } from '../processors/accounts/manage-accounts.ts';
 import type { RefundOwner, RefundWithWork } from '../refunds/model/refund.ts';
-import { ownerSql } from '../refunds/queries/refund-filter.ts';
+import { accountsInUseSql, ownerSql } from '../refunds/queries/refund-filter.ts';
 import type { CappedCount } from '../refunds/queries/search-refunds.ts';
 import { type DisputedPayment, findDisputedPayments } from './disputed-payments.ts';
 import { type FailingReceiver, findFailingReceivers } from './failing-receivers.ts';
@@ -167,7 +167,7 @@ async function readFailedReconciliations(db: Database, owner: RefundOwner): Prom
       WHERE failing.account_id = account.id AND failing.finished_at IS NOT NULL AND failing.started_at > coalesce((
         SELECT max(started_at) FROM reconciliation_run
         WHERE account_id = account.id AND finished_at IS NOT NULL AND failure IS NULL), '-infinity')) AS since
-    FROM (SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)}) AS account
+    FROM ${accountsInUseSql(owner)} AS account
     CROSS JOIN LATERAL (
       SELECT failure FROM reconciliation_run
       WHERE account_id = account.id AND finished_at IS NOT NULL ORDER BY started_at DESC LIMIT 1) AS last
@@ -178,7 +178,7 @@ async function readFailedReconciliations(db: Database, owner: RefundOwner): Prom
 async function countDiscrepancies(db: Database, owner: RefundOwner): Promise<Discrepancies[]> {
   return await db.$queryRaw<Discrepancies[]>`
     SELECT account.processor, found.count, found.since
-    FROM (SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)}) AS account
+    FROM ${accountsInUseSql(owner)} AS account
     CROSS JOIN LATERAL (
       SELECT count(DISTINCT finding.external_refund_id)::int AS count, min(run.started_at) AS since
       FROM (SELECT id, started_at FROM reconciliation_run

@@ -60,14 +60,14 @@ export async function* readPastRefunds(
   for (let last: Position | undefined = start; last !== undefined; ) {
     const page: (Omit<PastRefund, 'payment'> & PaymentColumns)[] = await db.$queryRaw`
       SELECT r.id, r.transaction_id AS "transactionId", r.payment_id AS "paymentId", r.requester, r.amount, r.currency,
-        r.reason::text, r.status::text, r.initiated_by::text AS "initiatedBy", r.created_at AS "createdAt",
+        r.reason::text, r.status::text, r.processor, r.initiated_by::text AS "initiatedBy", r.created_at AS "createdAt",
         ${withMetadata ? Prisma.sql`r.metadata` : Prisma.sql`NULL::jsonb AS metadata`},
         key.agent_limits IS NOT NULL AS "hasAgentKey", ${endedAtSql} AS "endedAt", paid.*
       FROM (SELECT * FROM refund
         WHERE ${ownerSql(owner)} AND created_at < ${before}
           AND (created_at, id) > (${last.createdAt}::timestamptz, ${last.id}::text)
         ORDER BY created_at, id LIMIT ${pageSize}) AS r
-      CROSS JOIN LATERAL (SELECT processor, amount AS "paidAmount", currency AS "paidCurrency", charged_at AS "chargedAt",
+      CROSS JOIN LATERAL (SELECT amount AS "paidAmount", currency AS "paidCurrency", charged_at AS "chargedAt",
         refunded_outside AS "refundedOutside" FROM payment WHERE id = r.payment_id) AS paid
       LEFT JOIN LATERAL (SELECT agent_limits FROM api_key WHERE id = r.api_key_id) AS key ON TRUE
       ORDER BY r.created_at, r.id`;

@@ -62,14 +62,13 @@ const occasions = Prisma.sql`
     ORDER BY r.created_at LIMIT 1) AS open
   WHERE p.disputed_at > service_time() - interval '7 days'
   UNION ALL
-  SELECT 'processors', a.id, date_trunc('hour', t.since), t.organization_id, t.environment, NULL,
+  SELECT 'processors', t.account_id, date_trunc('hour', t.since), t.organization_id, t.environment, NULL,
     jsonb_build_object('about', 'processor', 'processor', t.processor, 'waitingFor', (
       SELECT w.waiting_for FROM refund_work AS w
       WHERE w.retrying_since IS NOT NULL
-        AND w.organization_id = t.organization_id AND w.environment = t.environment AND w.processor = t.processor
+        AND w.organization_id = t.organization_id AND w.environment = t.environment AND w.account_id = t.account_id
       ORDER BY w.retrying_since LIMIT 1))
   FROM accounts_in_trouble(NULL, NULL, ${mostCounted}::int, ${mostCounted}::int) AS t
-  JOIN processor_account AS a USING (organization_id, environment, processor)
   WHERE NOT t.accepts_others
     AND t.since < least(service_time(), t.next_attempt_at) - ${unansweredMinutes} * interval '1 minute'
   UNION ALL

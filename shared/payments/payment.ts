@@ -1,26 +1,10 @@
 import type { Database, DatabaseTransaction, Payment, Refund } from '../platform/database.ts';
-import {
-  type AccountName,
-  isUnusableCredentials,
-  type ProcessorConnections,
-} from '../processors/accounts/connections.ts';
-import { type ProcessorReads, readPaymentForRequest } from '../processors/accounts/read-payment.ts';
-import { processorFailure } from '../processors/contract/outcome.ts';
-import type {
-  Misconfigured,
-  PaymentReadResult,
-  Processor,
-  ProcessorFailure,
-  ProcessorPayment,
-} from '../processors/contract/processor.ts';
+import type { ChosenAccount } from '../processors/accounts/choose-account.ts';
+import { type ProcessorReads, readPaymentOf } from '../processors/accounts/read-payment.ts';
+import type { ProcessorFailure, ProcessorPayment } from '../processors/contract/processor.ts';
 
-/**
- * Names a payment by any of its ids at its processor. The same transaction id at another processor, organization or
- * environment is another payment.
- */
-export type PaymentKey = Pick<Payment, 'organizationId' | 'environment' | 'processor'> & {
-  transactionId: string;
-};
+/** Names a payment by any of its ids at its processor. The same transaction id of another account is another payment. */
+export type PaymentKey = Pick<Payment, 'accountId'> & { transactionId: string };
 
 /** A payment whose amount, currency and time are known. */
 export type KnownPayment = Known<Omit<Payment, 'id'> & PaymentId>;
@@ -65,6 +49,7 @@ export interface StoredPayment {
  * - `stored`: the stored payment is fresh, or the processor is unreachable.
  * - `read`: just read from the processor, not stored yet.
  * - `not-found`: the processor does not have the payment, or several that the id stands for.
+ * - `ambiguous`: the id stands for several payments, which the message lists.
  * - `unrefundable`: the payment cannot be refunded at all.
  * - `unreachable`: the processor is unreachable, and nothing is stored.
  * - `unreadable`: the processor's answer is not as documented, and nothing is stored.
@@ -75,7 +60,7 @@ export type PaymentFacts =
   | { kind: 'stored'; payment: KnownPayment }
   | { kind: 'read'; facts: ProcessorPayment; readAt: Date }
   | { kind: 'unrefundable'; facts: ProcessorPayment; readAt: Date; failure: ProcessorFailure }
-  | { kind: 'not-found' | 'unreachable' | 'unreadable'; failure: ProcessorFailure }
+  | { kind: 'not-found' | 'ambiguous' | 'unreachable' | 'unreadable'; failure: ProcessorFailure }
   | { kind: 'misconfigured'; failure: ProcessorFailure; hasWorked: boolean };
 
 /**
@@ -86,11 +71,12 @@ export const decisiveFreshMs = 60_000;
 
 /**
  * The stored payment while it is fresh, else a read from the processor with a short time limit.
+ * @param chosen with the answer of the processor where it was just asked.
  * @param freshMs how long a reading counts as fresh, if for less than TRANSACTION_FRESH_MS.
  */
 export async function readFacts(
   deps: ProcessorReads,
-  account: AccountName,
+  { account, answer: given }: ChosenAccount,
   transactionId: string,
   { payment, now }: StoredPayment,
   freshMs = Number.POSITIVE_INFINITY,
@@ -98,7 +84,7 @@ export async function readFacts(
   const stored = asKnown(payment);
   const longestMs = Math.min(freshMs, deps.settings.TRANSACTION_FRESH_MS);
   if (stored !== null && isFresh(stored, now, longestMs)) return { kind: 'stored', payment: stored };
-  const answer = await askProcessor(deps, account, transactionId);
+  const answer = given ?? (await readPaymentOf(deps, account, transactionId));
   switch (answer.kind) {
     case 'found': {
       const read = { facts: answer.value, readAt: now };
@@ -108,37 +94,13 @@ export async function readFacts(
     }
     case 'not-found':
     case 'ambiguous':
-      return { kind: 'not-found', failure: answer.failure };
+      return { kind: answer.kind, failure: answer.failure };
     case 'unavailable':
       if (stored !== null) return { kind: 'stored', payment: stored };
       return { kind: answer.cause === 'unreadable' ? 'unreadable' : 'unreachable', failure: answer.failure };
     case 'misconfigured':
       if (stored !== null) return { kind: 'stored', payment: stored };
       return { kind: answer.kind, failure: answer.failure, hasWorked: account.workedAt !== null };
-  }
-}
-
-async function askProcessor(
-  deps: ProcessorReads,
-  account: AccountName,
-  transactionId: string,
-): Promise<PaymentReadResult> {
-  const processor = await connected(deps, account);
-  if ('kind' in processor) return processor;
-  return await readPaymentForRequest(deps, { account, processor }, transactionId);
-}
-
-/** The processor of an account; how it answers when the stored credentials cannot be used, which the account's page explains. */
-async function connected(
-  { connections }: { connections: ProcessorConnections },
-  account: AccountName,
-): Promise<Processor | Misconfigured> {
-  try {
-    return await connections.connect(account);
-  } catch (error) {
-    if (!isUnusableCredentials(error)) throw error;
-    const failure = processorFailure('credentials_unusable', 'The stored credentials cannot be used.');
-    return { kind: 'misconfigured', scope: 'credentials', failure };
   }
 }
 
@@ -153,13 +115,10 @@ function isFresh({ fetchedAt }: Payment, now: Date, freshMs: number): boolean {
  */
 export async function joinPayments(
   db: Database,
-  { organizationId, environment, processor, transactionId }: PaymentKey,
+  { accountId, transactionId }: PaymentKey,
   transactionIds: readonly string[],
 ): Promise<void> {
-  const asked = {
-    ...{ organization_id: organizationId, environment, processor, transaction_id: transactionId },
-    transaction_ids: transactionIds,
-  };
+  const asked = { account_id: accountId, transaction_id: transactionId, transaction_ids: transactionIds };
   await db.$queryRaw`SELECT join_payments(${JSON.stringify(asked)}::jsonb)::text`;
 }
 
@@ -171,9 +130,7 @@ export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Pro
   return await lockRow(
     () => tx.$queryRaw`
       SELECT p.id FROM payment_name AS n JOIN payment AS p ON p.id = n.payment_id
-      WHERE n.organization_id = ${key.organizationId} AND n.environment = ${key.environment}::environment
-        AND n.processor = ${key.processor} AND n.name = ${key.transactionId}
-      FOR UPDATE OF p`,
+      WHERE n.account_id = ${key.accountId} AND n.name = ${key.transactionId} FOR UPDATE OF p`,
   );
 }
 
@@ -213,6 +170,6 @@ export async function markPaymentStale(tx: DatabaseTransaction, id: bigint, move
  */
 export async function forgetPayment(tx: DatabaseTransaction, id: bigint): Promise<void> {
   await tx.$executeRaw`
-    UPDATE payment SET amount = NULL, currency = NULL, charged_at = NULL, refunded_outside = 0, fetched_at = NULL,
-      stale_since = service_time() WHERE id = ${id}`;
+    UPDATE payment SET amount = NULL, currency = NULL, charged_at = NULL, has_transfer = NULL, transfer_destination = NULL,
+      has_application_fee = NULL, refunded_outside = 0, fetched_at = NULL, stale_since = service_time() WHERE id = ${id}`;
 }

@@ -15,6 +15,7 @@ export type PolicyRequest = PolicyFacts['request'];
 interface PolicyCase {
   policies: readonly Policy[];
   payment: KnownPayment;
+  processor: string;
   request: PolicyRequest;
   /** Who requests it: `user:<id>` or `key:<id>`. */
   actor: string;
@@ -29,7 +30,7 @@ interface PolicyCase {
  */
 export async function readRefundFacts(
   { db, velocities }: { db: Database; velocities: VelocityReads },
-  { policies, payment, request, actor, stored }: PolicyCase,
+  { policies, payment, processor, request, actor, stored }: PolicyCase,
   inFull: boolean,
 ): Promise<RefundFacts> {
   const countsRefunds = policies.some(({ velocity }) => velocity.perTransaction !== undefined);
@@ -45,7 +46,8 @@ export async function readRefundFacts(
     ? await day(actor)
     : noVelocity;
   const { now, takenByKeyInLastDay: keyAmountInLastDay } = stored;
-  return { transaction: payment, refunds, velocity, requesterVelocity, keyAmountInLastDay, request, now };
+  const transaction = { ...payment, processor };
+  return { transaction, refunds, velocity, requesterVelocity, keyAmountInLastDay, request, now };
 }
 
 /** Of no refunds, or where none are counted. */

@@ -1,32 +1,33 @@
 import type { Database, Prisma, ReconciliationFinding } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
+import { accountsInUseSql } from '../refunds/queries/refund-filter.ts';
 
 /** Runs that a page lists, and findings of a run that it shows. */
 const mostRuns = 50;
 export const mostFindings = 200;
 
 const withCounts = {
-  account: { select: { processor: true } },
+  account: { select: { processor: true, name: true, isDefault: true } },
   _count: { select: { findings: true } },
 } satisfies Prisma.ReconciliationRunInclude;
 
 export type ListedRun = Prisma.ReconciliationRunGetPayload<{ include: typeof withCounts }>;
 
 /** The latest runs of an owner's accounts with the number of their findings, newest first. */
-export async function listRuns(
-  db: Database,
-  { organizationId, environment }: RefundOwner,
-): Promise<ListedRun[]> {
-  // Account by account, in the order of its index: there are as many accounts as processors.
-  const accounts = await db.processorAccount.findMany({
-    where: { organizationId, environment },
-    select: { reconciliations: { orderBy: { startedAt: 'desc' }, take: mostRuns, include: withCounts } },
+export async function listRuns(db: Database, owner: RefundOwner): Promise<ListedRun[]> {
+  // Account by account, in the order of its index.
+  const latest = await db.$queryRaw<{ id: string }[]>`
+    SELECT run.id FROM ${accountsInUseSql(owner)} AS account
+    CROSS JOIN LATERAL (
+      SELECT id, started_at FROM reconciliation_run WHERE account_id = account.id
+      ORDER BY started_at DESC LIMIT ${mostRuns}) AS run
+    ORDER BY run.started_at DESC, run.id DESC LIMIT ${mostRuns}`;
+  return await db.reconciliationRun.findMany({
+    where: { id: { in: latest.map(({ id }) => id) } },
+    include: withCounts,
+    orderBy: [{ startedAt: 'desc' }, { id: 'desc' }],
   });
-  return accounts
-    .flatMap(({ reconciliations }) => reconciliations)
-    .sort((a, b) => b.startedAt.getTime() - a.startedAt.getTime() || (a.id < b.id ? 1 : -1))
-    .slice(0, mostRuns);
 }
 
 /** A run with its first findings. @throws ServiceError not_found for one of another owner. */

@@ -2,9 +2,9 @@ import { type Database, Prisma, type ProcessorAccount, type Refund } from '../pl
 import type { ListedRefund, ListingWindow } from '../processors/contract/processor.ts';
 import type { RefundWithWork } from '../refunds/model/refund.ts';
 import { findOfAccount } from '../refunds/queries/find-refunds.ts';
-import { ownerSql } from '../refunds/queries/refund-filter.ts';
+import { ofAccountSql } from '../refunds/queries/refund-filter.ts';
 
-type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
+type Account = Pick<ProcessorAccount, 'id' | 'organizationId' | 'environment' | 'parentId'>;
 
 const batchSize = 200;
 
@@ -38,11 +38,11 @@ export async function findCandidates(
 /** The payments that are on record for the account under these ids, by these ids. */
 export async function findPaymentIds(
   db: Database,
-  { organizationId, environment, processor }: Account,
+  { id: accountId }: Pick<Account, 'id'>,
   transactionIds: readonly string[],
 ): Promise<Map<string, bigint>> {
   const names = await db.paymentName.findMany({
-    where: { organizationId, environment, processor, name: { in: [...transactionIds] } },
+    where: { accountId, name: { in: [...transactionIds] } },
   });
   return new Map(names.map(({ name, paymentId }) => [name, paymentId]));
 }
@@ -61,7 +61,7 @@ export async function findPaymentsAwaitingApproval(db: Database, account: Accoun
   // The status is a literal, because a parameter would not match the index of all but those that have completed.
   const waiting = await db.$queryRaw<{ transactionId: string }[]>`
     SELECT DISTINCT ON (payment_id) transaction_id AS "transactionId" FROM refund
-    WHERE ${ownerSql(account)} AND status = 'pending' AND processor = ${account.processor}`;
+    WHERE ${ofAccountSql(account)} AND status = 'pending'`;
   return waiting.map(({ transactionId }) => transactionId);
 }
 
@@ -71,7 +71,7 @@ export async function* sentWithin(
   account: Account,
   { from, to }: ListingWindow,
 ): AsyncGenerator<Refund[]> {
-  const kept = Prisma.sql`${ownerSql(account)} AND processor = ${account.processor}
+  const kept = Prisma.sql`${ofAccountSql(account)}
     AND external_refund_id IS NOT NULL AND status IN ('processing', 'completed')`;
   const inWindow = Prisma.sql`${kept} AND accepted_at >= ${from} AND accepted_at < ${to}`;
   // Most are accepted soon after their creation. The others have an index of their own, refund_accepted_late.

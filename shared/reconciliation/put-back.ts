@@ -51,7 +51,7 @@ export async function putBackRefunds(
       await noteFinding(context, transactionId, theirs, ours.id);
     }
   }
-  if (facts !== null) await recordPayment(deps.db, { ...account, transactionId }, facts, readAt);
+  if (facts !== null) await recordPayment(deps.db, { accountId: account.id, transactionId }, facts, readAt);
 }
 
 /** Refunds that await approval here may have been approved and sent after the backup, too recently for the list. */
@@ -87,14 +87,14 @@ async function insertRefund(
   { transactionIds }: ProcessorPayment,
   { refundId, amount, currency, requestDigest: idempotencyKey, ...theirs }: ListedRefund,
 ): Promise<string | null> {
-  const { organizationId, environment, processor } = account;
-  const key = { organizationId, environment, processor, transactionId };
+  const { id: accountId, organizationId, environment, processor, parentId } = account;
+  const key = { accountId, transactionId };
   await joinPayments(db, key, transactionIds);
   return await db.$transaction(async (tx) => {
     // Whoever has read the payment counts the refund as made elsewhere, and would leave no room for it.
     await forgetPayment(tx, await lockPayment(tx, key));
     const item: CreationItem = {
-      ...key,
+      ...{ ...key, organizationId, environment, processor, isConnected: parentId !== null },
       ...{ id: refundId ?? '', amount, currency, idempotencyKey, eventId: newId('evt'), actor: run.actor },
       // The processor does not keep what else was requested.
       ...{ reason: 'other', initiatedBy: 'api', metadata: null, status: 'processing' },

@@ -3,7 +3,8 @@ import type { ServiceSettings } from '../platform/config.ts';
 import type { ReconciliationRun, Stores } from '../platform/database.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RefundQueues } from '../platform/queues.ts';
-import type { AccountName, ProcessorConnections } from '../processors/accounts/connections.ts';
+import type { AccountName } from '../processors/accounts/account.ts';
+import type { ProcessorConnections } from '../processors/accounts/connections.ts';
 import type {
   Ambiguous,
   CallOptions,

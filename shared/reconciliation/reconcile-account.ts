@@ -1,10 +1,7 @@
 import { remainingOf } from '../payments/payment.ts';
 import { type ProcessorAccount, type ReconciliationRun, serviceTime } from '../platform/database.ts';
-import {
-  type AccountName,
-  isUnusableCredentials,
-  withoutCredentials,
-} from '../processors/accounts/connections.ts';
+import { type AccountName, withoutCredentials } from '../processors/accounts/account.ts';
+import { isUnusableCredentials } from '../processors/accounts/connections.ts';
 import {
   isLive,
   type ListedRefund,
@@ -243,7 +240,12 @@ async function readPaymentOnce(context: Comparison, transactionId: string): Prom
   const answer = await readWithRetries(context, (options) => processor.getPayment(transactionId, options));
   let left: bigint | null = null;
   if (answer.kind === 'found') {
-    const payment = await recordPayment(deps.db, { ...account, transactionId }, answer.value, readAt);
+    const payment = await recordPayment(
+      deps.db,
+      { accountId: account.id, transactionId },
+      answer.value,
+      readAt,
+    );
     left = remainingOf(payment) ?? 0n;
   }
   remaining.set(transactionId, left);

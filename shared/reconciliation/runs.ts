@@ -164,12 +164,16 @@ function leaseMs({ PROCESSOR_TIMEOUT_MS }: ServiceSettings): number {
   return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
-/** The ids of the accounts that are due. @param where the accounts to look at; all by default. */
+/**
+ * The ids of the accounts that are due. A connected account that was not used for as long as a run looks back never is.
+ * @param where the accounts to look at; all by default.
+ */
 export async function findDueAccounts(
   { db, clock, settings }: Omit<Stored, 'db'> & { db: DatabaseTransaction },
   where: Prisma.ProcessorAccountWhereInput = {},
 ): Promise<Account[]> {
   const now = clock.now();
+  const used = { gt: new Date(now.getTime() - settings.RECONCILIATION_LOOKBACK_MS) };
   // The last scheduled run. One that began longer ago than the interval does not matter any more.
   const recently = { gt: new Date(now.getTime() - settings.RECONCILIATION_INTERVAL_MS) };
   const last = {
@@ -177,11 +181,18 @@ export async function findDueAccounts(
     orderBy: { startedAt: 'desc' },
     take: 1,
   } as const;
-  const accounts = await db.processorAccount.findMany({
-    where,
-    select: { id: true, reconciliations: last },
-  });
+  const accounts = await Promise.all(
+    // Each has an index of its own.
+    [{ parentId: null }, { usedAt: used }].map(async (kind) =>
+      db.processorAccount.findMany({
+        where: { ...where, ...kind },
+        select: { id: true, reconciliations: last },
+        orderBy: { id: 'asc' },
+      }),
+    ),
+  );
   return accounts
+    .flat()
     .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, settings))
     .map(({ id }) => ({ id }));
 }

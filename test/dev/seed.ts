@@ -9,7 +9,7 @@ import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import { openDatabase, type ProcessorAccount } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { SecretBox } from '#shared/platform/secrets/secrets.ts';
-import { credentialContext } from '#shared/processors/accounts/connections.ts';
+import { credentialContext } from '#shared/processors/accounts/account.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '../sandbox/processors.ts';
 import type { DevFile } from './data-dir.ts';
@@ -147,9 +147,10 @@ function readCredentials(
   secrets: SeedDependencies['secrets'],
   account: ProcessorAccount,
 ): Record<string, unknown> | null {
-  const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
+  const { encryptionKeyId: keyId, encryptedCredentials: bytes } = account;
+  if (keyId === null || bytes === null) return null;
   try {
-    return JSON.parse(secrets.open(sealed, credentialContext(account)));
+    return JSON.parse(secrets.open({ keyId, bytes }, credentialContext(account)));
   } catch {
     return null;
   }

@@ -15,7 +15,7 @@ import type { QueueWorker } from '#shared/platform/queues.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { startWorkers } from '#worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
-import { sandboxProcessors } from '../sandbox/processors.ts';
+import { type ProcessorName, sandboxProcessors } from '../sandbox/processors.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { expectDeclared, operationAt, readDocument, type ServedDocument } from './http/openapi-document.ts';
 import type { ParsedJson } from './parsed-json.ts';
@@ -27,6 +27,8 @@ import { asService } from './stores/service-role.ts';
 export interface TestOrganization {
   id: string;
   keys: Record<Environment, { id: string; plaintext: string }>;
+  /** The ids of its accounts. */
+  accounts: Record<Environment, Record<ProcessorName, string>>;
 }
 
 /** An answer with its parsed JSON; null when it is empty. */
@@ -182,16 +184,19 @@ async function seedOrganization(
 ): Promise<TestOrganization> {
   const actor = 'test';
   const { id: organizationId } = await createOrganization(deps, { name, actor });
+  const accounts = { live: {}, test: {} } as TestOrganization['accounts'];
   for (const environment of ['live', 'test'] as const) {
     for (const { name: processor, credentials: credentialsOf } of Object.values(sandboxProcessors)) {
       const credentials = { ...credentialsOf(environment), apiBase };
-      await setProcessorAccount(deps, { organizationId, environment, processor, credentials, actor });
+      const place = { organizationId, environment, processor };
+      const { id } = await setProcessorAccount(deps, { ...place, credentials, actor });
+      accounts[environment][processor as ProcessorName] = id;
     }
   }
   const key = { organizationId, actor, scopes: apiKeyScopes };
   const live = await createApiKey(deps, { ...key, environment: 'live' });
   const test = await createApiKey(deps, { ...key, environment: 'test' });
-  return { id: organizationId, keys: { live, test } };
+  return { id: organizationId, keys: { live, test }, accounts };
 }
 
 async function callApi(

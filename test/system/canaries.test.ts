@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { type Canary, findCanaries } from '../support/http/canaries.ts';
 import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { useScriptedServers } from '../support/processors/scripted-server.ts';
+import { openCredentials, sealedOf } from '../support/processors/stored-credentials.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { byteColumns, everyCell } from '../support/stores/database-content.ts';
 import { forbidden, owned, sealedColumns } from './canaries/planted.ts';
@@ -81,9 +81,8 @@ describe('secrets and card numbers', () => {
     expect(await byteColumns(site.databaseUrl)).toEqual(sealedColumns);
     const { db, secrets: box } = site.processes.service.deps;
     for (const account of await db.processorAccount.findMany()) {
-      const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
-      expect(() => box.open(sealed, 'another row')).toThrow();
-      expect(JSON.parse(box.open(sealed, credentialContext(account)))).toBeTypeOf('object');
+      expect(() => box.open(sealedOf(account), 'another row')).toThrow();
+      expect(openCredentials(box, account)).toBeTypeOf('object');
     }
     const hashes = (await db.apiKey.findMany()).map(({ hash }) => Buffer.from(hash).toString('hex'));
     for (const { text } of site.trail.keys) {

@@ -9,7 +9,7 @@ import { currencyProblem, recordPayment } from '#shared/refunds/changes/record-p
 import { renewLease } from '#shared/refunds/changes/work.ts';
 import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
 import { factsOf, flagOf } from '#shared/refunds/model/flags.ts';
-import { referenceTo } from '#shared/refunds/model/refund.ts';
+import { referenceTo, refundOptionsOf } from '#shared/refunds/model/refund.ts';
 import {
   accepted,
   credentialsRefused,
@@ -88,7 +88,13 @@ export async function sendRefund(context: StepContext): Promise<StepResult | nul
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
   const metadata = claim.work.sentMetadata as Record<string, string> | null;
   const result = await processor.createRefund(
-    { ...reference, reason: claim.refund.reason, metadata, options: {}, idempotencyKey },
+    {
+      ...reference,
+      reason: claim.refund.reason,
+      metadata,
+      options: refundOptionsOf(claim.refund),
+      idempotencyKey,
+    },
     { ...options, since: claim.since },
   );
   switch (result.kind) {

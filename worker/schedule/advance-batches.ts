@@ -116,10 +116,12 @@ export async function leaseBatch(
       SELECT id FROM refund_batch AS batch
       WHERE due_at <= service_time() AND concat_ws('/', organization_id, environment) <> ALL (${[...busy]}::text[])
         AND (pause_reason IS NOT NULL OR ${slice.rows} > (
-        SELECT count(*) FROM unnest(${processorNames}::text[]) AS named(processor) CROSS JOIN LATERAL (
+        SELECT count(*) FROM unnest(${processorNames}::text[]) AS named(processor)
+        CROSS JOIN LATERAL accounts_with_work(named.processor, batch.organization_id, batch.environment) AS account
+        CROSS JOIN LATERAL (
           SELECT FROM refund_work AS w
-          WHERE w.processor = named.processor AND w.organization_id = batch.organization_id
-            AND w.environment = batch.environment AND w.due_at <= service_time() LIMIT ${slice.rows}) AS due))
+          WHERE w.processor = named.processor AND w.organization_id = batch.organization_id AND w.environment = batch.environment
+            AND w.account_id = account.account_id AND w.due_at <= (SELECT service_time()) LIMIT ${slice.rows}) AS due))
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING to_json(refund_batch) AS batch`;
   return leased === undefined ? null : batchFrom(leased.batch);

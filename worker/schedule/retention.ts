@@ -64,7 +64,9 @@ async function expireReconciliations(deps: RetentionDependencies): Promise<void>
   const before = ago(deps, reconciliationKeptMs);
   // Account by account, because the indexes begin with it.
   const expired = Prisma.sql`
-    SELECT run.id FROM processor_account AS account
+    SELECT run.id FROM (
+      SELECT id FROM processor_account WHERE parent_id IS NULL
+      UNION ALL SELECT id FROM processor_account WHERE used_at IS NOT NULL) AS account
     CROSS JOIN LATERAL (
       SELECT id FROM reconciliation_run
       WHERE account_id = account.id AND started_at < ${before} AND finished_at < ${before}

@@ -2,15 +2,23 @@ import { InvalidArgumentError } from 'commander';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
 import { refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
-import { type AccountKey, type AccountName, loadAccount } from '#shared/processors/accounts/connections.ts';
+import type { AccountName } from '#shared/processors/accounts/account.ts';
+import { type AccountPlace, accountAt, findAccount } from '#shared/processors/accounts/account.ts';
+import {
+  applicationFeeDefaults,
+  setCallsPerSecond,
+  setRefundDefaults,
+  transferDefaults,
+} from '#shared/processors/accounts/account-settings.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
-import { limitedOperations, setCallsPerSecond } from '#shared/processors/accounts/rate-limits.ts';
+import { limitedOperations } from '#shared/processors/accounts/rate-limits.ts';
 import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/accounts/set-credentials.ts';
 import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
 import { abilities, type ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKinds } from '#shared/processors/registry.ts';
 import { command, commands, listing } from '../console/command.ts';
 import {
+  choice,
   environment,
   flag,
   json,
@@ -63,6 +71,12 @@ The limit applies to each kind of call of the account apart, such as sending ref
 25 per second of each, unless it has granted more. Braintree documents no number.
 `;
 
+const defaultsHelp = `
+A request for a refund that says otherwise comes first. What a payment does not have is left out: no transfer, or no application fee.
+`;
+
+const name = text('<name>', 'the account with this name (default: the default account of the processor)');
+
 const callRate = required(
   reading('<number>', 'calls per second; 0 for no limit, default for the setting', (text) => {
     if (text === 'default') return text;
@@ -76,25 +90,27 @@ export const accountCommands = commands('set up, limit and list processor accoun
   set: command({
     description: 'set up an account at a processor, or replace its credentials, and print its id',
     options: {
-      ...{ organization, environment, processor },
+      ...{ organization, environment, processor, name },
       credentialsFile: text('<file>', 'file with the credentials (default: stdin)'),
       force: flag('also if the processor refuses the credentials'),
     },
     explanation: setHelp,
     examples: [
       '--organization org_... --environment test --processor stripe --credentials-file stripe.json',
+      '--organization org_... --environment live --processor stripe --name shop-eu --credentials-file shop-eu.json',
       '--organization org_... --environment live --processor braintree < braintree.json',
     ],
     async run(
       session,
-      { organization: organizationId, environment, processor, credentialsFile, force = false },
+      { organization: organizationId, environment, processor, name, credentialsFile, force = false },
     ) {
       const credentials = await readJson(credentialsFile, 'credentials');
-      const request = { organizationId, environment, processor, credentials, actor: session.actor, force };
+      const place = { organizationId, environment, processor, name };
+      const request = { ...place, credentials, actor: session.actor, force };
       const { id, resumedRefunds, test } = await setTestedAccount(session, request).catch(refuse);
       printData(id);
       explainTest(test, processor);
-      explain(`Stored the ${environment} credentials for ${processor}.`);
+      explain(`Stored the ${environment} credentials for ${name ?? processor}.`);
       explain(`Webhook path: /webhooks/${processor}/${id}`);
       if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that waited for credentials.`);
     },
@@ -102,7 +118,7 @@ export const accountCommands = commands('set up, limit and list processor accoun
   check: command({
     description: 'test what the credentials of an account may do, without moving money',
     options: {
-      ...{ organization, environment, processor },
+      ...{ organization, environment, processor, name },
       payment: text('<id>', "also read this payment, by the processor's id"),
       refund: flag('refund the smallest amount of that payment (test environment only)'),
       json,
@@ -112,11 +128,14 @@ export const accountCommands = commands('set up, limit and list processor accoun
       '--organization org_... --environment live --processor stripe',
       '--organization org_... --environment test --processor stripe --payment ch_... --refund',
     ],
-    async run(session, { organization: organizationId, environment, processor, payment, refund, json }) {
+    async run(
+      session,
+      { organization: organizationId, environment, processor, name, payment, refund, json },
+    ) {
       if (refund && environment === 'live')
         throw new CommandError('--refund would move real money. Use the test environment.');
       if (refund && payment === undefined) throw new CommandError('--refund needs --payment.');
-      const account = await accountToCheck(session, { organizationId, environment, processor });
+      const account = await accountToCheck(session, { organizationId, environment, processor, name });
       const test = await testConnection(session, { account, actor: session.actor });
       if (json) printJson(test);
       else printAbilities(test.abilities);
@@ -136,14 +155,41 @@ export const accountCommands = commands('set up, limit and list processor accoun
   rate: command({
     description:
       'set how many calls per second an account gets, in place of PROCESSOR_ACCOUNT_CALLS_PER_SECOND',
-    options: { ...{ organization, environment, processor }, callsPerSecond: callRate },
+    options: { ...{ organization, environment, processor, name }, callsPerSecond: callRate },
     explanation: rateHelp,
     examples: ['--organization org_... --environment live --processor stripe --calls-per-second 80'],
-    async run(session, { organization: organizationId, environment, processor, callsPerSecond: chosen }) {
+    async run(
+      session,
+      { organization: organizationId, environment, processor, name, callsPerSecond: chosen },
+    ) {
       const callsPerSecond = chosen === 'default' ? null : chosen;
-      const request = { organizationId, environment, processor, callsPerSecond, actor: session.actor };
+      const place = { organizationId, environment, processor, name };
+      const request = { ...place, callsPerSecond, actor: session.actor };
       await setCallsPerSecond(session, request);
       explain('Stored the rate. Workers use it for the next call.');
+    },
+  }),
+  defaults: command({
+    description:
+      'set what refunds do with the transfer and the application fee of their payment, unless they say otherwise',
+    options: {
+      ...{ organization, environment, processor, name },
+      transfers: required(choice('<what>', transferDefaults, 'what becomes of the transfer')),
+      applicationFees: required(
+        choice('<what>', applicationFeeDefaults, 'what becomes of the application fee'),
+      ),
+    },
+    explanation: defaultsHelp,
+    examples: [
+      '--organization org_... --environment live --processor stripe --transfers reverse --application-fees refund',
+    ],
+    async run(
+      session,
+      { organization: organizationId, environment, processor, name, transfers, applicationFees },
+    ) {
+      const place = { organizationId, environment, processor, name };
+      await setRefundDefaults(session, { ...place, transfers, applicationFees, actor: session.actor });
+      explain('Stored. It is so for refunds that are requested from now on.');
     },
   }),
   list: listing({
@@ -159,7 +205,9 @@ export const accountCommands = commands('set up, limit and list processor accoun
       ID: ({ id }) => id,
       ENVIRONMENT: ({ environment }) => environment,
       PROCESSOR: ({ processor }) => processor,
+      NAME: ({ name, isDefault }) => (isDefault ? `${name} (default)` : name),
       'CREDENTIALS UPDATED': ({ updatedAt }) => updatedAt,
+      'TRANSFERS, FEES': ({ transfers, applicationFees }) => `${transfers}, ${applicationFees}`,
       'SENT METADATA': ({ sentMetadataKeys }) => sentMetadataKeys.join(', '),
       WORKS: (account) => abilitiesIn(account, 'works'),
       REFUSED: (account) => refusalsOf(account).join(', ') || null,
@@ -177,10 +225,10 @@ function abilitiesIn(account: AccountSummary, state: 'works'): string | null {
   return abilities.filter((each) => stateOf(abilitiesOf(account), each) === state).join(', ') || null;
 }
 
-async function accountToCheck(session: Session, key: AccountKey): Promise<AccountName> {
+async function accountToCheck(session: Session, key: AccountPlace): Promise<AccountName> {
   await findOrganization(session.db, key.organizationId);
-  if ((await session.db.processorAccount.count({ where: key })) > 0)
-    return await loadAccount(session.db, key);
+  if ((await session.db.processorAccount.count({ where: accountAt(key) })) > 0)
+    return await findAccount(session.db, key);
   throw new CommandError(
     `No ${key.processor} account is set up in the ${key.environment} environment. Use: account set`,
   );

@@ -88,10 +88,12 @@ async function chooseAccounts({ db }: Session, options: RunOptions): Promise<Pro
   const accounts = await db.processorAccount.findMany({
     where: {
       organizationId,
+      // Of connected accounts those that are in use.
+      OR: [{ parentId: null }, { usedAt: { not: null } }],
       ...(environment === undefined ? {} : { environment }),
       ...(processor === undefined ? {} : { processor }),
     },
-    orderBy: [{ environment: 'asc' }, { processor: 'asc' }],
+    orderBy: [{ environment: 'asc' }, { processor: 'asc' }, { name: 'asc' }],
   });
   if (accounts.length === 0) throw new CommandError('The organization has no such processor account.');
   return accounts;

@@ -2,7 +2,7 @@ import { channelContext } from '#shared/notifications/channel.ts';
 import { clientSecretContext } from '#shared/people/company-sign-in/provider.ts';
 import { secretContext } from '#shared/people/sign-in/second-factor.ts';
 import { reencrypt, type SealedTable } from '#shared/platform/secrets/reencrypt.ts';
-import { type AccountKey, credentialContext } from '#shared/processors/accounts/connections.ts';
+import { type AccountName, credentialContext } from '#shared/processors/accounts/account.ts';
 import { reencryptEndpointSecrets } from '#shared/webhooks/manage-endpoints.ts';
 import { command, commands } from '../console/command.ts';
 import { explain } from '../console/output.ts';
@@ -15,7 +15,7 @@ the same settings. The old key can then be removed.
 const accounts: SealedTable = {
   ...{ table: 'processor_account', id: 'id', secret: 'encrypted_credentials' },
   contextOf: ({ organization_id, ...row }) =>
-    credentialContext({ organizationId: organization_id, ...row } as AccountKey),
+    credentialContext({ organizationId: organization_id, ...row } as AccountName),
 };
 const secondFactors: SealedTable = {
   ...{ table: 'second_factor', id: 'user_id', secret: 'encrypted_secret' },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readWorkers } from '#shared/health/heartbeat.ts';
 import { formatAmount } from '#shared/money/money.ts';
 import type { Refund } from '#shared/platform/database.ts';
-import type { AccountName } from '#shared/processors/accounts/connections.ts';
+import type { AccountName } from '#shared/processors/accounts/account.ts';
 import type { AbilityTest } from '#shared/processors/accounts/test-connection.ts';
 import { isLive, type ProcessorPayment } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKind } from '#shared/processors/registry.ts';

@@ -52,10 +52,10 @@ async function processorOnRecord(
 ): Promise<string | undefined> {
   const known = await db.paymentName.findMany({
     where: { ...owner, name },
-    select: { processor: true },
+    select: { payment: { select: { account: { select: { processor: true } } } } },
     take: 2,
   });
-  return known.length === 1 ? known[0]?.processor : undefined;
+  return known.length === 1 ? known[0]?.payment.account.processor : undefined;
 }
 
 interface UnreadProps {

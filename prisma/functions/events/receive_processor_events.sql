@@ -21,10 +21,10 @@ BEGIN
     ORDER BY p.id FOR UPDATE SKIP LOCKED);
   -- A separate statement, because it must see what was committed before the rows were locked.
   RETURN QUERY WITH compared AS MATERIALIZED (
-    SELECT e.*, c.*, c.stale <@ locked AS is_free, c.to_resync <> '{}' OR c.stale <> '{}' AS differs
+    SELECT e.*, c.*, c.about_account AS account_id, c.stale <@ locked AS is_free, c.to_resync <> '{}' OR c.stale <> '{}' AS differs
     FROM compare_processor_events(items) AS c
     CROSS JOIN LATERAL jsonb_to_record(items->c.item) AS e(
-      account_id text, external_event_id text, type text, external_refund_id text, processor_status text, is_charged_back boolean)
+      external_event_id text, type text, external_refund_id text, processor_status text, is_charged_back boolean)
   ), stored AS (
     INSERT INTO processor_event (account_id, external_event_id, type, refund_id, external_refund_id, processor_status,
       received_at)

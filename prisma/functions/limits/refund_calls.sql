@@ -25,8 +25,7 @@ BEGIN
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = asked.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = asked.refund_id
     JOIN payment AS p ON p.id = r.payment_id
-    JOIN processor_account AS a
-      ON a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
+    JOIN processor_account AS a ON a.id = r.account_id
     -- So that the step is decided once for each.
     OFFSET 0
   ) AS called

@@ -4,8 +4,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
   paid.id := nextval('payment_id_seq');
   INSERT INTO payment SELECT paid.*;
-  INSERT INTO payment_name (organization_id, environment, processor, name, payment_id)
-  SELECT DISTINCT paid.organization_id, paid.environment, paid.processor, each.name, paid.id FROM unnest(names) AS each(name);
+  PERFORM add_payment_names(paid, names);
   RETURN paid.id;
 END
 $$;

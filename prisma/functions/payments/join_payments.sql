@@ -3,53 +3,47 @@
 -- unreachable. What is stored of the first then counts as not read, so that refunds that do not fit any more are found before
 -- they are sent.
 --
--- asked: {organization_id, environment, processor, transaction_id, transaction_ids}
+-- asked: {account_id, transaction_id, transaction_ids}
 CREATE OR REPLACE FUNCTION join_payments(asked jsonb) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
-  owner record;
+  of_account text := asked->>'account_id';
   names text[] := payment_ids(asked, asked->>'transaction_id');
   is_alone boolean := false;
   is_complete boolean;
   stored_ids bigint[];
   first_id bigint;
+  first payment;
   other_ids bigint[];
 BEGIN
-  SELECT * INTO owner FROM jsonb_to_record(asked) AS o(organization_id text, environment environment, processor text);
   LOOP
     SELECT array_agg(DISTINCT stored.payment_id) FILTER (WHERE stored.name IS NOT NULL), bool_and(stored.name IS NOT NULL)
     INTO stored_ids, is_complete
     FROM unnest(names) AS each(name)
-    LEFT JOIN LATERAL (SELECT n.name, n.payment_id FROM payment_name AS n
-      WHERE n.organization_id = owner.organization_id AND n.environment = owner.environment
-        AND n.processor = owner.processor AND n.name = each.name
+    LEFT JOIN LATERAL (SELECT n.name, n.payment_id FROM payment_name AS n WHERE n.account_id = of_account AND n.name = each.name
       -- Name by name: joined at once, all names of the account would be read.
       OFFSET 0) AS stored ON true;
     IF is_complete AND cardinality(stored_ids) = 1 THEN
       RETURN;
     END IF;
     EXIT WHEN is_alone;
-    PERFORM pg_advisory_xact_lock(name_lock)
-    FROM payment_name_locks(owner.organization_id, owner.environment, owner.processor, names) AS name_lock;
+    PERFORM pg_advisory_xact_lock(name_lock) FROM payment_name_locks(of_account, names) AS name_lock;
     -- Only one session at a time moves names, so what is read next stays true.
-    PERFORM pg_advisory_xact_lock(hashtextextended(
-      concat_ws('/', 'join payments', owner.organization_id, owner.environment, owner.processor), 0));
+    PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws('/', 'join payments', of_account), 0));
     is_alone := true;
   END LOOP;
 
   IF stored_ids IS NULL THEN
-    PERFORM insert_payment(
-      new_payment(owner.organization_id, owner.environment, owner.processor, '{}', service_time()), names);
+    PERFORM insert_payment(new_payment(of_account, '{}', service_time()), names);
     RETURN;
   END IF;
   first_id := stored_ids[1];
   other_ids := stored_ids[2:];
   -- Payments before work before refunds: every statement locks in this order.
   PERFORM FROM payment AS p WHERE p.id = ANY (stored_ids) ORDER BY p.id FOR UPDATE;
-  INSERT INTO payment_name (organization_id, environment, processor, name, payment_id)
-  SELECT owner.organization_id, owner.environment, owner.processor, each.name, first_id FROM unnest(names) AS each(name)
-  ON CONFLICT DO NOTHING;
+  SELECT * INTO first FROM payment AS p WHERE p.id = first_id;
+  PERFORM add_payment_names(first, names);
   IF other_ids = '{}' THEN
     RETURN;
   END IF;
@@ -57,7 +51,8 @@ BEGIN
   WHERE w.refund_id = ANY (ARRAY(SELECT r.id FROM refund AS r WHERE r.payment_id = ANY (other_ids)))
   ORDER BY w.refund_id FOR UPDATE;
   -- Before their reservations, which a known amount may not have room for.
-  UPDATE payment AS p SET amount = NULL, currency = NULL, charged_at = NULL, refunded_outside = 0, fetched_at = NULL,
+  UPDATE payment AS p SET amount = NULL, currency = NULL, charged_at = NULL, has_transfer = NULL, transfer_destination = NULL,
+    has_application_fee = NULL, refunded_outside = 0, fetched_at = NULL,
     -- A read that began before either row was read, or became stale, does not count as fresh.
     stale_since = GREATEST(p.stale_since, p.fetched_at, others.stale_since),
     disputed_at = LEAST(p.disputed_at, others.disputed_at)

@@ -3,15 +3,15 @@
 -- An account has at most `account_most` refunds under lease, over all workers, and each of its operations gets the calls that grant_calls.sql
 -- grants. Its longest due refunds are taken first; where the limit of an operation leaves out some of these, so are its latest due ones,
 -- for which other operations may be called. Accounts take turns: none gets a second place in a claim before each other one has got its
--- first. They begin after `after_account`, {organization, environment}: the `last_account` of the caller's claim before, or {}.
+-- first. They begin after `after_account`, an account's id: the `last_account` of the caller's claim before, or NULL.
 --
 -- Returns one row, or none if nothing may be sent (may_advance.sql says what `reached` is):
 --   claims        a JSON array with an element for each refund that was claimed, and null for each one that was postponed
 --   last_account  the account to go on after
 --   is_waiting    more is due than was looked at: of an account that has all its places or calls, or of accounts after the last one
 CREATE OR REPLACE FUNCTION claim_due_refunds(
-  named_processor text, most int, lease_ms int, reached jsonb, account_most int, per_second jsonb, after_account text[])
-RETURNS TABLE (claims json, last_account text[], is_waiting boolean)
+  named_processor text, most int, lease_ms int, reached jsonb, account_most int, per_second jsonb, after_account text)
+RETURNS TABLE (claims json, last_account text, is_waiting boolean)
 LANGUAGE plpgsql
 -- Keep one plan: the planner would plan again for each number of refunds. In the order of the indexes: the table is usually next to
 -- empty, and a plan from such a time would read and sort all of it in a backlog.
@@ -20,8 +20,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();
-  start_owner text := coalesce(after_account[1], '');
-  start_environment environment := coalesce(after_account[2], 'live');
+  first_account record;
   account record;
   line record;
   candidates text[] := '{}';
@@ -40,44 +39,51 @@ BEGIN
   END IF;
   last_account := after_account;
   is_waiting := false;
+  -- The order of the index is by their owners. Before all of them, if there is none or it is gone.
+  SELECT coalesce(max(a.organization_id), '') AS organization_id, coalesce(max(a.environment), 'live') AS environment,
+    coalesce(max(a.id), '') AS account_id
+  INTO first_account FROM processor_account AS a WHERE a.id = after_account;
 
   FOR account IN
     WITH RECURSIVE longest AS MATERIALIZED (
-      SELECT w.organization_id, w.environment FROM refund_work AS w
+      SELECT w.organization_id, w.environment, w.account_id FROM refund_work AS w
       WHERE w.processor = named_processor AND w.due_at <= moment ORDER BY w.due_at LIMIT 500
     ), size AS MATERIALIZED (
       SELECT count(*) AS due FROM longest
     ), known AS (
-      SELECT DISTINCT organization_id, environment FROM longest
+      SELECT DISTINCT organization_id, environment, account_id FROM longest
     -- More is due than that, maybe all of one account: first go from account to account in the index, at most once around.
     ), walk AS (
-      SELECT start_owner AS organization_id, start_environment AS environment, NULL::timestamptz AS due_at, 0 AS steps, false AS is_around
+      SELECT first_account.organization_id, first_account.environment, first_account.account_id, NULL::timestamptz AS due_at, 0 AS steps,
+        false AS is_around
       FROM size WHERE size.due = 500
       UNION ALL
-      SELECT next.organization_id, next.environment, next.due_at, walk.steps + 1, walk.is_around OR next.is_first
+      SELECT next.organization_id, next.environment, next.account_id, next.due_at, walk.steps + 1, walk.is_around OR next.is_first
       FROM walk CROSS JOIN LATERAL (
-        (SELECT w.organization_id, w.environment, w.due_at, false AS is_first FROM refund_work AS w
-          WHERE w.processor = named_processor AND (w.organization_id, w.environment) > (walk.organization_id, walk.environment)
-          ORDER BY w.organization_id, w.environment, w.due_at LIMIT 1)
+        (SELECT w.organization_id, w.environment, w.account_id, w.due_at, false AS is_first FROM refund_work AS w
+          WHERE w.processor = named_processor
+            AND (w.organization_id, w.environment, w.account_id) > (walk.organization_id, walk.environment, walk.account_id)
+          ORDER BY w.organization_id, w.environment, w.account_id, w.due_at LIMIT 1)
         UNION ALL
-        (SELECT w.organization_id, w.environment, w.due_at, true FROM refund_work AS w
+        (SELECT w.organization_id, w.environment, w.account_id, w.due_at, true FROM refund_work AS w
           WHERE w.processor = named_processor AND NOT walk.is_around
-          ORDER BY w.organization_id, w.environment, w.due_at LIMIT 1)
+          ORDER BY w.organization_id, w.environment, w.account_id, w.due_at LIMIT 1)
         LIMIT 1
       ) AS next
       WHERE walk.steps < 200 AND (NOT (walk.is_around OR next.is_first)
-        OR (next.organization_id, next.environment) <= (start_owner, start_environment))
+        OR (next.organization_id, next.environment, next.account_id)
+          <= (first_account.organization_id, first_account.environment, first_account.account_id))
     )
-    SELECT organization_id, environment, steps = 200 AS is_cut, true AS is_next FROM walk WHERE due_at <= moment OR steps = 200
+    SELECT organization_id, environment, account_id, steps = 200 AS is_cut, true AS is_next FROM walk
+    WHERE due_at <= moment OR steps = 200
     UNION ALL
-    (SELECT known.organization_id, known.environment, false, size.due < 500 FROM size CROSS JOIN known
-      WHERE NOT EXISTS (
-        SELECT FROM walk WHERE steps > 0
-          AND walk.organization_id = known.organization_id AND walk.environment = known.environment)
-      ORDER BY (organization_id, environment) <= (start_owner, start_environment), organization_id, environment)
+    (SELECT known.*, false, size.due < 500 FROM size CROSS JOIN known
+      WHERE NOT EXISTS (SELECT FROM walk WHERE steps > 0 AND walk.account_id = known.account_id)
+      ORDER BY (organization_id, environment, account_id)
+        <= (first_account.organization_id, first_account.environment, first_account.account_id), organization_id, environment, account_id)
   LOOP
     IF account.is_next THEN
-      last_account := ARRAY[account.organization_id, account.environment::text];
+      last_account := account.account_id;
     END IF;
     is_waiting := is_waiting OR account.is_cut;
     -- A lease is among the first: what is due is claimed in this order, and keeps its place from one step to the next. Only what was
@@ -89,9 +95,11 @@ BEGIN
       SELECT w.refund_id, w.due_at, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
       -- The whole key of the index, so that no other one has this order.
       WHERE w.processor = named_processor
-        AND (w.organization_id, w.environment, w.due_at) >= (account.organization_id, account.environment, '-infinity')
-        AND (w.organization_id, w.environment, w.due_at) <= (account.organization_id, account.environment, moment)
-      ORDER BY w.organization_id, w.environment, w.due_at, w.refund_id LIMIT account_most + 100
+        AND (w.organization_id, w.environment, w.account_id, w.due_at)
+          >= (account.organization_id, account.environment, account.account_id, '-infinity')
+        AND (w.organization_id, w.environment, w.account_id, w.due_at)
+          <= (account.organization_id, account.environment, account.account_id, moment)
+      ORDER BY w.organization_id, w.environment, w.account_id, w.due_at, w.refund_id LIMIT account_most + 100
     ) AS due;
     free_places := least(account_most - line.leases, most);
     is_waiting := is_waiting OR cardinality(line.free) > account_most - line.leases;
@@ -103,10 +111,12 @@ BEGIN
       latest := ARRAY (
         SELECT w.refund_id FROM refund_work AS w
         WHERE w.processor = named_processor
-          AND (w.organization_id, w.environment, w.due_at) >= (account.organization_id, account.environment, '-infinity')
-          AND (w.organization_id, w.environment, w.due_at) <= (account.organization_id, account.environment, moment)
+          AND (w.organization_id, w.environment, w.account_id, w.due_at)
+            >= (account.organization_id, account.environment, account.account_id, '-infinity')
+          AND (w.organization_id, w.environment, w.account_id, w.due_at)
+            <= (account.organization_id, account.environment, account.account_id, moment)
           AND (w.leased_until IS NULL OR w.leased_until <= moment) AND w.refund_id <> ALL (line.free)
-        ORDER BY w.organization_id DESC, w.environment DESC, w.due_at DESC, w.refund_id DESC LIMIT 20);
+        ORDER BY w.organization_id DESC, w.environment DESC, w.account_id DESC, w.due_at DESC, w.refund_id DESC LIMIT 20);
       called := (callable_due_refunds(line.free || latest, per_second, moment))[:free_places];
       early := early || latest;
       early_at := early_at || array_fill(line.first_due_at, ARRAY[cardinality(latest)]);

@@ -12,6 +12,7 @@
 --   bounds            within which the decision holds, see exceeded_bound.sql; null when concurrent refunds cannot change it
 --   hold_seconds      how long the refund is held before it is sent, after it is created or approved; null for not at all
 --   is_remaining      true when the amount has to be all that is left of the payment
+--   options           what goes with every attempt; null for nothing
 --   store_until       the last time at which it may be stored; null for none
 --   is_repeated       true when the outcome of an earlier call with this id is unknown
 --
@@ -44,11 +45,12 @@ BEGIN
     SELECT each.ordinality::int - 1 AS item, a.*
     FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(each.value) AS a(
-      id text, organization_id text, environment environment, processor text, transaction_id text, amount bigint,
+      id text, organization_id text, environment environment, account_id text, processor text, is_connected boolean,
+      transaction_id text, amount bigint,
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
       status refund_status, event_id text, approval_event_id text, approval_policy text, audit_id text,
       idempotency_key text, fingerprint bytea, payment jsonb, bounds jsonb, hold_seconds int, is_remaining boolean,
-      store_until timestamptz, is_repeated boolean)
+      store_until timestamptz, is_repeated boolean, options jsonb)
     ORDER BY each.ordinality
   LOOP
     item := asked.item;
@@ -86,8 +88,8 @@ BEGIN
     IF moment > asked.store_until THEN
       outcome := 'late'; RETURN NEXT; CONTINUE;
     END IF;
-    paid := hold_payment(asked.organization_id, asked.environment, asked.processor, asked.transaction_id, asked.payment, moment);
-    IF paid.organization_id IS NULL THEN
+    paid := hold_payment(asked.account_id, asked.transaction_id, asked.payment, moment);
+    IF paid.account_id IS NULL THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
     END IF;
     -- Only now: until the payment was held, the earlier call could commit.
@@ -123,11 +125,11 @@ BEGIN
     END IF;
     -- Reserves the amount as well (keep_reserved.sql).
     INSERT INTO refund (id, organization_id, transaction_id, amount, currency, reason, status, processor, metadata,
-      initiated_by, created_at, updated_at, environment, payment_id, requester, api_key_id, idempotency_key, fingerprint,
-      held_until)
+      initiated_by, created_at, updated_at, environment, account_id, is_connected, payment_id, requester, api_key_id,
+      idempotency_key, fingerprint, options, held_until)
     VALUES (asked.id, asked.organization_id, asked.transaction_id, asked.amount, asked.currency, asked.reason, asked.status,
-      asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, paid.id,
-      behind, asked.api_key_id, asked.idempotency_key, asked.fingerprint,
+      asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, asked.account_id,
+      coalesce(asked.is_connected, false), paid.id, behind, asked.api_key_id, asked.idempotency_key, asked.fingerprint, asked.options,
       moment + asked.hold_seconds * interval '1 second')
     RETURNING * INTO made;
     created := created || made;
@@ -136,8 +138,8 @@ BEGIN
     RETURN NEXT;
   END LOOP;
 
-  INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
-  SELECT made.id, made.organization_id, made.environment, made.processor, coalesce(made.held_until, moment)
+  INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, due_at)
+  SELECT made.id, made.account_id, made.organization_id, made.environment, made.processor, coalesce(made.held_until, moment)
   FROM unnest(created) AS made WHERE made.status = 'processing';
 
   INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at,

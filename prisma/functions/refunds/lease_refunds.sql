@@ -32,10 +32,9 @@ BEGIN
     JOIN payment AS p ON p.id = r.payment_id
     JOIN LATERAL (
       SELECT to_json(named) AS account, named.sent_metadata_keys FROM (
-        SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.abilities, a.worked_at, a.misconfigured_at,
-          a.calls_per_second, a.rate_limits, a.sent_metadata_keys
-        FROM processor_account AS a
-        WHERE a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
+        SELECT a.id, a.organization_id, a.environment, a.processor, a.name, a.is_default, a.parent_id, a.connected_account, a.used_at,
+          a.updated_at, a.abilities, a.worked_at, a.misconfigured_at, a.calls_per_second, a.rate_limits, a.sent_metadata_keys, a.transfers, a.application_fees
+        FROM processor_account AS a WHERE a.id = r.account_id
       ) AS named
     ) AS a ON true
   ), leased AS (

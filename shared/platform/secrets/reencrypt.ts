@@ -1,7 +1,7 @@
 import { type Database, Prisma } from '../database.ts';
 import type { SecretBox } from './secrets.ts';
 
-/** A table with one encrypted secret per row, beside the column `encryption_key_id`. */
+/** A table with one encrypted secret per row at most, beside the column `encryption_key_id`. */
 export interface SealedTable {
   table: string;
   /** The column that identifies a row. */
@@ -23,7 +23,7 @@ export async function reencrypt(
   const [from, key, column] = [table, id, secret].map((name) => Prisma.raw(name));
   type Row = Record<string, string> & { keyId: string; bytes: Uint8Array };
   const rows = await db.$queryRaw<Row[]>`
-    SELECT *, encryption_key_id AS "keyId", ${column} AS bytes FROM ${from}`;
+    SELECT *, encryption_key_id AS "keyId", ${column} AS bytes FROM ${from} WHERE ${column} IS NOT NULL`;
   for (const row of rows) {
     const context = contextOf(row);
     const sealed = secrets.seal(secrets.open(row, context), context);

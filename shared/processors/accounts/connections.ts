@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceSettings } from '../../platform/config.ts';
-import type { Database, ProcessorAccount, Stores } from '../../platform/database.ts';
-import type { Environment } from '../../platform/environment.ts';
+import type { ProcessorAccount, Stores } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type SecretBox, SecretUnreadableError } from '../../platform/secrets/secrets.ts';
 import { aroundCalls, type Call, maskSecrets } from '../contract/calls.ts';
@@ -23,33 +22,10 @@ import {
   noteAbility,
   type Operation,
 } from './abilities.ts';
+import { type AccountName, credentialContext } from './account.ts';
 import { CallPace } from './call-pace.ts';
+import { type ConnectedAccount, isUnused } from './connected-accounts.ts';
 import { noteRateLimit, partOfRate, pauseLeftMs } from './rate-limits.ts';
-
-/** Names an organization's account at a processor; there is one per environment. */
-export interface AccountKey {
-  organizationId: string;
-  environment: Environment;
-  processor: string;
-}
-
-/** An account without its credentials. */
-export type AccountName = Omit<
-  ProcessorAccount,
-  'encryptedCredentials' | 'encryptionKeyId' | 'createdAt' | 'throttledUntil'
->;
-
-/** For Prisma's `omit`. */
-export const withoutCredentials = {
-  encryptedCredentials: true,
-  encryptionKeyId: true,
-  throttledUntil: true,
-} as const;
-
-/** The context that stored credentials are sealed with; see `SecretBox`. */
-export function credentialContext(key: AccountKey): string {
-  return `processor-account/${key.organizationId}/${key.environment}/${key.processor}`;
-}
 
 interface ConnectionDependencies extends Stores {
   log: Logger;
@@ -88,6 +64,7 @@ export class ProcessorConnections {
    * @throws InvalidCredentialsError when they do not fit the account's environment.
    */
   async connect(account: AccountName): Promise<Processor> {
+    if (isUnused(account)) return (await this.#openUnused(account)).processor;
     const known = this.#connected.get(account.id);
     if (known?.account.updatedAt.getTime() === account.updatedAt.getTime()) {
       known.account = account;
@@ -117,23 +94,45 @@ export class ProcessorConnections {
   }
 
   async #open(accountId: string): Promise<Connection> {
-    const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: accountId } });
+    const { parent, ...stored } = await this.#deps.db.processorAccount.findUniqueOrThrow({
+      where: { id: accountId },
+      include: { parent: true },
+    });
     const { encryptedCredentials: _, encryptionKeyId: _keyId, createdAt: _createdAt, ...account } = stored;
-    const connection: Connection = { account, processor: await this.#unseal(stored), refusedWebhooks: 0 };
-    connection.processor = aroundCalls(connection.processor, (call, operation) =>
-      this.#watch(connection, operation, call),
-    );
+    const connection = await this.#watched(account, parent ?? stored);
     this.#connected.set(accountId, connection);
     return connection;
   }
 
-  async #unseal(account: ProcessorAccount): Promise<Processor> {
+  /** Not kept, because there may be any number of them. */
+  async #openUnused(account: ConnectedAccount): Promise<Connection> {
+    const where = { id: account.parentId };
+    return await this.#watched(account, await this.#deps.db.processorAccount.findUniqueOrThrow({ where }));
+  }
+
+  /** @param keeper the account that has the credentials: its parent, or itself. */
+  async #watched(account: AccountName, keeper: ProcessorAccount): Promise<Connection> {
+    const processor = await this.#unseal(account, keeper);
+    const connection: Connection = { account, processor, refusedWebhooks: 0 };
+    connection.processor = aroundCalls(connection.processor, (call, operation) =>
+      this.#watch(connection, operation, call),
+    );
+    return connection;
+  }
+
+  async #unseal(account: AccountName, keeper: ProcessorAccount): Promise<Processor> {
     try {
-      const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
-      const text: unknown = JSON.parse(this.#deps.secrets.open(sealed, credentialContext(account)));
+      const sealed = {
+        keyId: keeper.encryptionKeyId ?? '',
+        bytes: keeper.encryptedCredentials ?? new Uint8Array(),
+      };
+      const text: unknown = JSON.parse(this.#deps.secrets.open(sealed, credentialContext(keeper)));
       const kind = processorKind(account.processor);
       const credentials = kind.parseCredentials(text, account.environment);
-      return maskSecrets(kind.connect(credentials, this.#deps.settings), kind.secretsOf(credentials));
+      return maskSecrets(
+        kind.connect(credentials, this.#deps.settings, account.connectedAccount),
+        kind.secretsOf(credentials),
+      );
     } catch (error) {
       if (isUnusableCredentials(error)) {
         const failure = { code: 'credentials_unusable', message: error.message };
@@ -237,13 +236,4 @@ export function isUnusableCredentials(
   error: unknown,
 ): error is SecretUnreadableError | InvalidCredentialsError {
   return error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError;
-}
-
-/** The account of a refund or payment. */
-export async function loadAccount(db: Database, key: AccountKey): Promise<AccountName> {
-  const { organizationId, environment, processor } = key;
-  return await db.processorAccount.findUniqueOrThrow({
-    where: { organizationId_environment_processor: { organizationId, environment, processor } },
-    omit: withoutCredentials,
-  });
 }

@@ -6,15 +6,15 @@ import { newId } from '../../platform/ids.ts';
 import { changeOrganization, findOrganization } from '../../platform/organization.ts';
 import type { SecretBox } from '../../platform/secrets/secrets.ts';
 import { processorKind, processorNames } from '../registry.ts';
-import { type AccountKey, credentialContext, withoutCredentials } from './connections.ts';
+import { type AccountPlace, accountAt, credentialContext, withoutCredentials } from './account.ts';
 
 /** An account without its credentials. */
-export type AccountSummary = Omit<
-  ProcessorAccount,
-  'encryptedCredentials' | 'encryptionKeyId' | 'throttledUntil'
->;
+export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
 
-/** An organization's accounts, live first; of all environments unless one is given. */
+/**
+ * An organization's accounts with credentials of their own: live first, and the default one of each processor first; of all environments
+ * unless one is given.
+ */
 export async function listProcessorAccounts(
   db: Database,
   organizationId: string,
@@ -22,36 +22,57 @@ export async function listProcessorAccounts(
 ): Promise<AccountSummary[]> {
   await findOrganization(db, organizationId);
   return await db.processorAccount.findMany({
-    where: { organizationId, ...(environment === undefined ? {} : { environment }) },
+    where: { organizationId, parentId: null, ...(environment === undefined ? {} : { environment }) },
     omit: withoutCredentials,
-    orderBy: [{ environment: 'asc' }, { processor: 'asc' }],
+    orderBy: [{ environment: 'asc' }, { processor: 'asc' }, { isDefault: 'desc' }, { name: 'asc' }],
   });
 }
 
 /**
- * Adds an organization's account at a processor, or replaces its credentials. Refunds that may have waited for working
- * credentials become due at once.
+ * The accounts of an environment that refunds can be requested of: those with credentials of their own, the default one of each processor
+ * first, and connected ones that are in use; see prisma/functions/accounts/accounts_in_use.sql.
+ */
+export async function listUsableAccounts(
+  db: Database,
+  { organizationId, environment }: { organizationId: string; environment: Environment },
+): Promise<UsableAccount[]> {
+  return await db.$queryRaw<UsableAccount[]>`
+    SELECT id, name, processor, connected_account AS "connectedAccount", abilities
+    FROM accounts_in_use(${organizationId}, ${environment}::environment)
+    ORDER BY parent_id IS NOT NULL, processor, is_default DESC, name`;
+}
+
+type UsableAccount = Pick<ProcessorAccount, 'id' | 'name' | 'processor' | 'connectedAccount' | 'abilities'>;
+
+/**
+ * Adds an organization's account at a processor, or replaces its credentials. The first account of a processor is the default one. Refunds
+ * that may have waited for working credentials become due at once.
+ * @param request.name of the account; the default one without it, which is named after its processor.
  * @returns the account's id, which stays when credentials are replaced, and the number of refunds that became due.
  * @throws InvalidCredentialsError naming the field, never its value; ServiceError validation_error for an unknown
- * processor, not_found for an unknown organization.
+ * processor or an unsuitable name, not_found for an unknown organization.
  */
 export async function setProcessorAccount(
   deps: Stores & { secrets: SecretBox },
-  request: AccountKey & { credentials: unknown; actor: string },
+  request: AccountPlace & { credentials: unknown; actor: string },
 ): Promise<{ id: string; resumedRefunds: number }> {
   const { organizationId, environment, processor, credentials, actor } = request;
   requireProcessor(processor);
+  requireName(request.name);
   processorKind(processor).parseCredentials(credentials, environment);
-  const key: AccountKey = { organizationId, environment, processor };
-  const sealed = deps.secrets.seal(JSON.stringify(credentials), credentialContext(key));
   const now = deps.clock.now();
   return await changeOrganization(deps.db, organizationId, async (tx) => {
+    const existing = await tx.processorAccount.findFirst({ where: accountAt(request) });
+    const { id, name } = existing ?? { id: newId('acc'), name: request.name ?? processor };
+    const context = credentialContext({ organizationId, environment, processor, name });
+    const sealed = deps.secrets.seal(JSON.stringify(credentials), context);
     const columns = { encryptedCredentials: sealed.bytes, encryptionKeyId: sealed.keyId };
-    const { id, replaced } = await storeCredentials(tx, key, columns, now);
-    const resume = () =>
-      tx.$executeRaw`SELECT resume_refunds(${organizationId}, ${environment}::environment, ${processor})`;
-    const resumedRefunds = replaced ? await resume() : 0;
-    const detail = { environment, processor, replaced };
+    if (existing === null)
+      await addAccount(tx, { organizationId, environment, processor, name, id, ...columns }, now);
+    else await replaceCredentials(tx, existing, columns, now);
+    const replaced = existing !== null;
+    const resumedRefunds = replaced ? await tx.$executeRaw`SELECT resume_refunds(${id})` : 0;
+    const detail = { environment, processor, name, replaced };
     await writeAudit(tx, { organizationId, actor, action: 'account.set', target: id, detail }, now);
     return { id, resumedRefunds };
   });
@@ -63,24 +84,43 @@ export function requireProcessor(processor: string): void {
   throw new ServiceError('validation_error', `processor: must be one of: ${processorNames.join(', ')}.`);
 }
 
-async function storeCredentials(
+/** A name can be part of an address, and has no place for the slash in that of a connected account. */
+export const accountNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+
+/** @throws ServiceError validation_error for a name that an account cannot have. */
+function requireName(name: string | undefined): void {
+  if (name === undefined || (accountNamePattern.test(name) && !name.startsWith('acc_'))) return;
+  throw new ServiceError(
+    'validation_error',
+    'name: must be 1 to 40 lowercase letters, digits, hyphens or underscores, such as shop-eu, and not begin with acc_.',
+  );
+}
+
+type Credentials = Pick<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
+
+async function addAccount(
   tx: DatabaseTransaction,
-  key: AccountKey,
-  columns: Pick<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>,
+  account: AccountPlace & Credentials & Pick<ProcessorAccount, 'id' | 'name'>,
   now: Date,
-): Promise<{ id: string; replaced: boolean }> {
-  const where = { organizationId_environment_processor: { ...key } };
-  const existing = await tx.processorAccount.findUnique({ where });
-  if (existing === null) {
-    const id = newId('acc');
-    await tx.processorAccount.create({ data: { ...key, ...columns, id, createdAt: now, updatedAt: now } });
-    return { id, replaced: false };
-  }
-  // Processes notice new credentials by this time, so it has to change even within a millisecond.
-  const updatedAt = new Date(Math.max(now.getTime(), existing.updatedAt.getTime() + 1));
-  await tx.processorAccount.update({
-    where,
-    data: { ...columns, updatedAt, abilities: {}, misconfiguredAt: null, rateLimits: {} },
+): Promise<void> {
+  const { organizationId, environment, processor, name } = account;
+  const hasDefault =
+    (await tx.processorAccount.count({ where: accountAt({ organizationId, environment, processor }) })) > 0;
+  await tx.processorAccount.create({
+    data: { ...account, name, isDefault: !hasDefault, createdAt: now, updatedAt: now },
   });
-  return { id: existing.id, replaced: true };
+}
+
+/** Those of the accounts that are connected to it are replaced with them. */
+async function replaceCredentials(
+  tx: DatabaseTransaction,
+  { id, updatedAt: before }: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
+  columns: Credentials,
+  now: Date,
+): Promise<void> {
+  // Processes notice new credentials by this time, so it has to change even within a millisecond.
+  const updatedAt = new Date(Math.max(now.getTime(), before.getTime() + 1));
+  const unproven = { updatedAt, abilities: {}, misconfiguredAt: null, rateLimits: {} };
+  await tx.processorAccount.update({ where: { id }, data: { ...columns, ...unproven } });
+  await tx.processorAccount.updateMany({ where: { parentId: id }, data: unproven });
 }

@@ -1,9 +1,5 @@
-import { writeAudit } from '../../audit/audit-log.ts';
-import type { Database, ProcessorAccount, Stores } from '../../platform/database.ts';
-import { ServiceError } from '../../platform/errors.ts';
-import { changeOrganization } from '../../platform/organization.ts';
+import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { Operation } from './abilities.ts';
-import type { AccountKey } from './connections.ts';
 
 /** What the processor's 429 answers to an operation have led to; prisma/functions/accounts/note_rate_limit.sql notes it. */
 interface RateLimit {
@@ -94,29 +90,4 @@ export async function noteRateLimit(
   const [row] = await db.$queryRaw<{ known: ProcessorAccount['rateLimits'] }[]>`
     SELECT note_rate_limit(${accountId}, ${operation}, ${ms}) AS known`;
   return row?.known ?? {};
-}
-
-/**
- * Sets how many calls per second each operation of an account gets, in place of PROCESSOR_ACCOUNT_CALLS_PER_SECOND.
- * @param request.callsPerSecond 0 for no limit; null for the setting.
- * @throws ServiceError not_found for an account that is not set up.
- */
-export async function setCallsPerSecond(
-  deps: Stores,
-  request: AccountKey & { callsPerSecond: number | null; actor: string },
-): Promise<void> {
-  const { organizationId, environment, processor, callsPerSecond: to, actor } = request;
-  await changeOrganization(deps.db, organizationId, async (tx) => {
-    const where = { organizationId, environment, processor };
-    const account = await tx.processorAccount.findFirst({
-      where,
-      select: { id: true, callsPerSecond: true },
-    });
-    if (account === null) throw new ServiceError('not_found', 'This account is not set up.');
-    const { id, callsPerSecond: from } = account;
-    await tx.processorAccount.update({ where: { id }, data: { callsPerSecond: to } });
-    const detail = { environment, processor, from, to };
-    const entry = { organizationId, actor, action: 'account.rate_set', target: id, detail } as const;
-    await writeAudit(tx, entry, deps.clock.now());
-  });
 }

@@ -6,7 +6,8 @@ import type { SecretBox } from '../../platform/secrets/secrets.ts';
 import { maskSecrets } from '../contract/calls.ts';
 import { processorKind } from '../registry.ts';
 import { noteAbility } from './abilities.ts';
-import { type AccountKey, loadAccount } from './connections.ts';
+import type { AccountPlace } from './account.ts';
+import { loadAccount } from './account.ts';
 import { requireProcessor, setProcessorAccount } from './manage-accounts.ts';
 import {
   type ConnectionTest,
@@ -36,7 +37,7 @@ export class RefusedCredentialsError extends Error {
  */
 export async function setTestedAccount(
   deps: Stores & { log: Logger; secrets: SecretBox; settings: ServiceSettings },
-  request: AccountKey & { credentials: unknown; actor: string; force: boolean },
+  request: AccountPlace & { credentials: unknown; actor: string; force: boolean },
 ): Promise<{ id: string; resumedRefunds: number; test: ConnectionTest }> {
   const { organizationId, environment, processor: name, credentials: input } = request;
   requireProcessor(name);
@@ -48,7 +49,7 @@ export async function setTestedAccount(
   const test = connectionTest(answers, withoutSecret(processor) ?? untested);
   if (test.verdict === 'unusable' && !request.force) throw new RefusedCredentialsError(test);
   const stored = await setProcessorAccount(deps, request);
-  const account = await loadAccount(deps.db, { organizationId, environment, processor: name });
+  const account = await loadAccount(deps.db, { accountId: stored.id });
   for (const evidence of evidenceIn(answers)) await noteAbility(deps, account, evidence);
   return { ...stored, test };
 }

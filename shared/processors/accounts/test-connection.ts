@@ -11,7 +11,8 @@ import {
   type ProcessorFailure,
 } from '../contract/processor.ts';
 import { abilitiesOf, type Evidence, evidenceOf } from './abilities.ts';
-import { type AccountName, isUnusableCredentials, type ProcessorConnections } from './connections.ts';
+import type { AccountName } from './account.ts';
+import { isUnusableCredentials, type ProcessorConnections } from './connections.ts';
 
 /** What a test shows of an ability; `unknown` when nothing has shown it. */
 export interface AbilityTest {

@@ -9,6 +9,7 @@ import {
   refundsOf,
 } from '../../payments/payment.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../../platform/database.ts';
+import type { AccountName } from '../../processors/accounts/account.ts';
 import {
   isLive,
   isNamed,
@@ -62,13 +63,14 @@ export async function recordPayment(
  * elsewhere. The processor will refuse some of them; as much as fits is stored, and the payment is read again before its next use.
  */
 export function storable(facts: ProcessorPayment, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
-  const { amount, currency, chargedAt } = facts;
+  const { amount, currency, chargedAt, hasTransfer, transferDestination, applicationFee } = facts;
   if (amount < reserved) return { fetchedAt: null };
   const fits = outside <= amount - reserved;
   return {
     amount,
     currency,
     chargedAt,
+    ...{ hasTransfer, transferDestination, hasApplicationFee: applicationFee },
     refundedOutside: fits ? outside : amount - reserved,
     fetchedAt: fits ? fetchedAt : null,
   };
@@ -200,8 +202,7 @@ export async function recordKnown(
   { facts, readAt }: ReadFacts,
 ): Promise<KnownPayment> {
   const recorded = await recordPayment(db, key, facts, readAt);
-  const { amount, currency, chargedAt } = facts;
-  return asKnown(recorded) ?? { ...recorded, amount, currency, chargedAt };
+  return asKnown(recorded) ?? { ...recorded, ...knownFacts(facts) };
 }
 
 /**
@@ -210,17 +211,16 @@ export async function recordKnown(
  */
 export async function knownUnrecorded(
   { db }: { db: Database },
-  key: PaymentKey,
+  { id: accountId, organizationId, environment }: AccountName,
   stored: Payment | null,
   { facts, readAt }: ReadFacts,
 ): Promise<KnownPayment> {
-  const { amount, currency, chargedAt, refunds } = facts;
-  const { organizationId, environment, processor } = key;
+  const { refunds } = facts;
   const unstored = {
     id: null,
+    accountId,
     organizationId,
     environment,
-    processor,
     reserved: 0n,
     disputedAt: null,
     createdAt: readAt,
@@ -229,11 +229,27 @@ export async function knownUnrecorded(
   const outside = stored === null ? sumOfLive(refunds) : await refundedOutside(db, stored, refunds);
   return {
     ...row,
-    amount,
-    currency,
-    chargedAt,
+    ...knownFacts(facts),
     refundedOutside: outside,
     fetchedAt: readAt,
     staleSince: null,
+  };
+}
+
+function knownFacts({
+  amount,
+  currency,
+  chargedAt,
+  hasTransfer,
+  transferDestination,
+  ...rest
+}: ProcessorPayment) {
+  return {
+    amount,
+    currency,
+    chargedAt,
+    hasTransfer,
+    transferDestination,
+    hasApplicationFee: rest.applicationFee,
   };
 }

@@ -88,8 +88,8 @@ export async function endFlaggedWork(
 /** Makes a refund that has just been approved due, at the end of its hold unless its processor has it already. */
 export async function startWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
   await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at, waiting_since)
-    SELECT id, organization_id, environment, processor,
+    INSERT INTO refund_work AS w (refund_id, account_id, organization_id, environment, processor, due_at, waiting_since)
+    SELECT id, account_id, organization_id, environment, processor,
       greatest(service_time(), CASE WHEN external_refund_id IS NULL THEN held_until END), service_time()
     FROM refund WHERE id = ${id}
     ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at, waiting_since = excluded.waiting_since`;
@@ -131,8 +131,8 @@ export async function flagForExtra(
   { reason, facts }: Flag & { reason: 'extra_refund' },
 ): Promise<boolean> {
   const flagged = await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
-    SELECT id, organization_id, environment, processor, service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
+    INSERT INTO refund_work AS w (refund_id, account_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
+    SELECT id, account_id, organization_id, environment, processor, service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
     FROM refund WHERE id = ${id} AND status = ${status}::refund_status
     ON CONFLICT (refund_id) DO UPDATE
     SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason, flag_facts = excluded.flag_facts

@@ -5,7 +5,8 @@ import { ServiceError } from '../../platform/errors.ts';
 import { isPrintable } from '../../platform/formats/printable.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundQueues } from '../../platform/queues.ts';
-import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
+import { loadAccount } from '../../processors/accounts/account.ts';
+import { isUnusableCredentials } from '../../processors/accounts/connections.ts';
 import { type Move, moveRefund } from '../changes/move.ts';
 import { recordPayment } from '../changes/record-payment.ts';
 import { dropWork, isNotSent, startWork } from '../changes/work.ts';
@@ -15,10 +16,7 @@ import { maybeSent } from '../model/refusals.ts';
 import { readApprovalRefusal } from './four-eyes.ts';
 
 /** What a decision needs to know of a refund. */
-export type DecidedRefund = Pick<
-  Refund,
-  'id' | 'organizationId' | 'environment' | 'processor' | 'transactionId'
->;
+export type DecidedRefund = Pick<Refund, 'id' | 'organizationId' | 'environment'>;
 
 /**
  * The outcome of an approval or a rejection. Unless it is `done`, nothing was changed.

@@ -146,10 +146,11 @@ async function eraseFromRefunds(
   // The work is locked as well, so that no first attempt begins with metadata that is erased here.
   return await tx.$queryRaw<{ id: string; environment: string }[]>`
     WITH free AS MATERIALIZED (
-      SELECT w.refund_id FROM refund_work AS w
+      SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
       WHERE w.refund_id = ANY(${lockedIds}) AND NOT w.flag_facts ? 'message' AND w.sent_metadata IS NULL
-      FOR UPDATE SKIP LOCKED)
-    UPDATE refund SET metadata = NULL, failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END
+        AND (w.attempt_number = 0 OR r.external_refund_id IS NOT NULL OR NOT coalesce(r.options ? 'instructionsEmail', false))
+      FOR UPDATE OF w SKIP LOCKED)
+    UPDATE refund SET metadata = NULL, options = nullif(options - 'instructionsEmail', '{}'), failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END
     WHERE id = ANY(${lockedIds}) AND (id IN (SELECT refund_id FROM free)
       OR NOT EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = refund.id))
     RETURNING id, environment::text`;
@@ -184,7 +185,7 @@ export async function findErasable(
 
 /** Whether anything of a `refund` is left to erase. Filters of exports need no check: they are erased together with the metadata. */
 const hasErasableText = Prisma.sql`(
-  metadata IS NOT NULL OR failure_message <> ${erasedText}
+  metadata IS NOT NULL OR options ? 'instructionsEmail' OR failure_message <> ${erasedText}
   OR EXISTS (
     SELECT FROM refund_event AS event
     WHERE event.refund_id = refund.id AND (event.failure_message <> ${erasedText} OR ${hasErasableTextIn('event.detail')}))

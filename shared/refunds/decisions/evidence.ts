@@ -1,11 +1,8 @@
 import { formatAmount } from '../../money/money.ts';
 import type { ServiceSettings } from '../../platform/config.ts';
 import { type Database, type Refund, serviceTime } from '../../platform/database.ts';
-import {
-  isUnusableCredentials,
-  loadAccount,
-  type ProcessorConnections,
-} from '../../processors/accounts/connections.ts';
+import { loadAccount } from '../../processors/accounts/account.ts';
+import { isUnusableCredentials, type ProcessorConnections } from '../../processors/accounts/connections.ts';
 import {
   isLive,
   type Processor,

@@ -16,6 +16,7 @@ import { requestDigestOf } from '../../platform/secrets/request-digest.ts';
 import type { Bounds } from '../../policies/bounds.ts';
 import { detailOfDecision } from '../../policies/decision.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
+import type { RefundOptions } from '../../processors/contract/refund-options.ts';
 import { storable, sumOfLive } from '../changes/record-payment.ts';
 import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
@@ -37,9 +38,12 @@ export interface CreatedRefund {
 }
 
 /** An item of `create_refunds`. */
-export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempotency' | 'amount'> &
-  Pick<Refund, 'id' | 'processor' | 'status' | 'amount'> &
-  Partial<Pick<Refund, 'apiKeyId' | 'idempotencyKey'>> & {
+export type CreationItem = Omit<
+  RefundRequest,
+  'apiKey' | 'processor' | 'account' | 'connectedAccount' | 'options' | 'idempotency' | 'amount'
+> &
+  Pick<Refund, 'id' | 'accountId' | 'processor' | 'status' | 'amount'> &
+  Partial<Pick<Refund, 'isConnected' | 'apiKeyId' | 'idempotencyKey'>> & {
     eventId: string;
     /** What was decided, for the timeline. */
     detail?: object;
@@ -50,11 +54,22 @@ export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempot
     payment?: Partial<StoredFacts & Pick<ProcessorPayment, 'transactionIds'>> | null;
     bounds?: Bounds | null;
     holdSeconds?: number | null;
+    options?: RefundOptions | null;
     isRemaining?: boolean;
     isRepeated?: true;
   };
 
-type StoredFacts = Pick<Payment, 'amount' | 'currency' | 'chargedAt' | 'refundedOutside' | 'fetchedAt'>;
+type StoredFacts = Pick<
+  Payment,
+  | 'amount'
+  | 'currency'
+  | 'chargedAt'
+  | 'refundedOutside'
+  | 'fetchedAt'
+  | 'hasTransfer'
+  | 'transferDestination'
+  | 'hasApplicationFee'
+>;
 
 export type CreationResult =
   | { outcome: 'created' | 'replayed'; refund: Refund }
@@ -166,19 +181,22 @@ async function decideAndRecord(
 
 function itemOf(
   request: RefundRequest,
-  { processor, amount, verdict, status, holdSeconds, unstored }: Decision,
+  { account, amount, options, verdict, status, holdSeconds, unstored }: Decision,
 ): Omit<CreationItem, keyof Attempt> {
-  const { apiKey, idempotency, ...fields } = request;
+  const { apiKey, idempotency, account: _named, connectedAccount: _connected, ...fields } = request;
   return {
     ...fields,
-    processor,
+    accountId: account.id,
+    processor: account.processor,
+    isConnected: account.parentId !== null,
     amount,
     isRemaining: request.amount === 'remaining',
     apiKeyId: apiKey?.id ?? null,
     status,
     holdSeconds: holdSeconds === 0 ? null : holdSeconds,
     eventId: newId('evt'),
-    detail: detailOfDecision(verdict),
+    options,
+    detail: { ...detailOfDecision(verdict), ...detailOfOptions(options) },
     approvalEventId: status === 'pending' ? newId('evt') : null,
     // Null when only the key's limits require it.
     approvalPolicy: verdict?.exceeded.some(({ of }) => of !== 'key') === true ? verdict.policyName : null,
@@ -189,6 +207,13 @@ function itemOf(
     payment: unstored === null ? null : factsOf(unstored),
     bounds: verdict?.bounds ?? null,
   };
+}
+
+/** What goes with the refund, without the address of the customer, which would stay in the timeline. */
+function detailOfOptions(options: RefundOptions | null): object {
+  if (options === null) return {};
+  const { instructionsEmail, ...rest } = options;
+  return { options: { ...rest, ...(instructionsEmail !== undefined && { instructionsEmail: true }) } };
 }
 
 /** The facts of a payment that is not stored yet. */

@@ -3,7 +3,10 @@ import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { longestHold } from '../../policies/evaluate.ts';
 import type { Verdict } from '../../policies/evaluate-refund.ts';
+import type { AccountName } from '../../processors/accounts/account.ts';
+import { optionProblem, type RefundOptions } from '../../processors/contract/refund-options.ts';
 import { processorKind } from '../../processors/registry.ts';
+import { dependsOnPayment, optionsOf } from '../../refund-request/options.ts';
 import type { InitiatedBy, RefundReason } from '../../refund-request/reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
 import type { InitialStatus } from '../model/states.ts';
@@ -26,6 +29,12 @@ export interface RefundRequest {
   currency: string;
   reason: RefundReason;
   processor: string | undefined;
+  /** The id or the name of the account; undefined to detect it. */
+  account?: string | undefined;
+  /** The processor's id of the account that is connected to it; undefined for a payment of the account itself. */
+  connectedAccount?: string | undefined;
+  /** What goes with it beside its amount; undefined for what its account does by default. */
+  options?: RefundOptions | undefined;
   metadata: Record<string, unknown> | null;
   /** Null for a request without an idempotency key. */
   idempotency: IdempotencyKey | null;
@@ -41,13 +50,15 @@ export interface IdempotencyKey {
 
 /** What a request for a refund comes to at the moment. */
 export interface Decision {
-  processor: string;
+  account: AccountName;
   /** In minor units; 0 when all that is left was requested and nothing is. */
   amount: bigint;
   /** Why there is no refund; null when it can be recorded. */
   refusal: ServiceError | null;
   /** `pending` when the refund requires approval. */
   status: InitialStatus;
+  /** What goes with it; null for nothing. */
+  options: RefundOptions | null;
   /** How many seconds it is held before it is sent; 0 for not at all. */
   holdSeconds: number;
   /** Null while the payment cannot be read and no policy binds the requester. */
@@ -63,8 +74,8 @@ export interface Decision {
 /**
  * Decides about a refund without recording it. A creation follows the decision, a dry run reports it.
  * @param purpose a dry run stores nothing, not even the payment as it was just read, and explains the decision.
- * @throws ServiceError while the payment is not known: validation_error for the processor or the amount; processor_error when no
- * account has the payment, it cannot be refunded, or the processor's answer cannot be read; service_unavailable while a policy
+ * @throws ServiceError while the payment is not known: validation_error for the account, the amount or an option; processor_error when no
+ * account has the payment, it cannot be refunded, or the processor's answer cannot be read; service_unavailable while a policy or an option
  * cannot be evaluated, and for an account whose credentials have never worked.
  */
 export async function decideRefund(
@@ -80,23 +91,37 @@ export async function decideRefund(
       `No processor account has the payment ${request.transactionId}. Check the ID and the environment.`,
     );
   }
-  const { processor, found, unstored, ruling } = examined;
+  const { account, found, unstored, ruling } = examined;
+  const { processor } = account;
   const amount = examined.request.amount;
   if (amount === null) throw readProblem(processor, found) ?? unreachable(processor, found);
   const problem = amount > 0n ? processorKind(processor).amountProblem(amount, request.currency) : null;
   const amountProblem = problem === null ? null : new ServiceError('validation_error', `amount: ${problem}`);
+  const asked = request.options ?? {};
   if (ruling === null) {
-    const refusal = amountProblem ?? readProblem(processor, found) ?? unverifiable(examined);
+    const refusal =
+      amountProblem ??
+      optionRefusal(processor, null, asked) ??
+      readProblem(processor, found) ??
+      unverifiable(examined) ??
+      (dependsOnPayment(account, asked) ? optionsUnverifiable() : null);
     if (refusal !== null) throw refusal;
     // Which policy matches is not known yet.
     const holdSeconds = longestHold(examined.rules.policies, examined.request);
-    return { ...acceptedUnread, holdSeconds, processor, amount, maxAmount: amount, unstored };
+    return { ...acceptedUnread, holdSeconds, account, amount, maxAmount: amount, unstored };
   }
   const { payment, verdict, trace } = ruling;
+  const parts = {
+    hasTransfer: payment.hasTransfer ?? false,
+    applicationFee: payment.hasApplicationFee ?? false,
+  };
+  const options = optionsOf(account, parts, asked);
   return {
-    processor,
+    account,
     amount,
-    refusal: amountProblem ?? refusalOf(request, payment, verdict),
+    options,
+    refusal:
+      amountProblem ?? optionRefusal(processor, parts, options ?? {}) ?? refusalOf(request, payment, verdict),
     status: verdict.approvalRequired ? 'pending' : 'processing',
     holdSeconds: verdict.holdSeconds,
     verdict,
@@ -107,7 +132,32 @@ export async function decideRefund(
 }
 
 // While the processor is unreachable, or refuses credentials that have worked before, the refund is accepted, and verified before it is sent.
-const acceptedUnread = { refusal: null, status: 'processing' as const, verdict: null, trace: [] };
+const acceptedUnread = {
+  refusal: null,
+  options: null,
+  status: 'processing' as const,
+  verdict: null,
+  trace: [],
+};
+
+/** The option that the processor or the payment does not have, null while that is not known; null when it has all of them. */
+function optionRefusal(
+  processor: string,
+  payment: Parameters<typeof optionProblem>[1],
+  options: RefundOptions,
+): ServiceError | null {
+  const problem = optionProblem(processorKind(processor), payment, options);
+  return problem && new ServiceError('validation_error', `options.${problem.option}: ${problem.message}`);
+}
+
+/** 503: what goes with the refund depends on the payment. */
+function optionsUnverifiable(): ServiceError {
+  return new ServiceError(
+    'service_unavailable',
+    'The payment cannot be read at its processor now, and is needed to know which options it has. Retry in a few seconds.',
+    { retryAfterSeconds: 5 },
+  );
+}
 
 /** The first reason why there is no refund; null when there is none. */
 function refusalOf(

@@ -11,6 +11,7 @@ import { bindsRequester, decideByTotal, ineligible, unknownTransaction } from '.
 import { evaluateRefund, type Rules, traceRefund, type Verdict } from '../../policies/evaluate-refund.ts';
 import type { PolicyVerdict } from '../../policies/policy.ts';
 import { type PolicyRequest, readRefundFacts, type VelocityReads } from '../../policies/policy-facts.ts';
+import type { AccountName } from '../../processors/accounts/account.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { currencyMismatch } from '../model/refusals.ts';
 import {
@@ -40,6 +41,8 @@ interface PolicyQuestion extends PaymentQuestion {
 export interface PaymentExamination {
   /** Null when there is no account for it, or its processor does not have it or cannot refund it. */
   payment: KnownPayment | null;
+  /** The processor of the payment; null without one. */
+  processor: string | null;
   /** Why its processor cannot refund it; null otherwise. */
   unrefundable: ProcessorFailure | null;
   verdict: PolicyVerdict;
@@ -62,32 +65,31 @@ export async function examinePayment(
 ): Promise<PaymentExamination> {
   const { transactionId, request } = question;
   const unknown = {
-    ...{ payment: null, unrefundable: null },
+    ...{ payment: null, processor: null, unrefundable: null },
     verdict: unknownTransaction(transactionId, request.initiatedBy),
   };
   const examined = await examine(deps, question, 'check');
   if (examined === null) return unknown;
-  const { processor, found, ruling } = examined;
+  const { account, found, ruling } = examined;
   if (ruling !== null) {
-    const { payment, verdict } = ruling;
-    if ((question.currency ?? payment.currency) === payment.currency) {
-      return { payment, unrefundable: null, verdict };
-    }
+    const { payment } = ruling;
+    const isSameCurrency = (question.currency ?? payment.currency) === payment.currency;
     const { message } = currencyMismatch(payment.currency);
-    return { payment, unrefundable: null, verdict: ineligible(message, request.initiatedBy) };
+    const verdict = isSameCurrency ? ruling.verdict : ineligible(message, request.initiatedBy);
+    return { payment, processor: account.processor, unrefundable: null, verdict };
   }
   if (found.kind === 'not-found') return unknown;
   if (found.kind === 'unrefundable') {
     const { failure } = found;
     const verdict = ineligible(failure.message, request.initiatedBy);
-    return { payment: null, unrefundable: failure, verdict };
+    return { payment: null, processor: account.processor, unrefundable: failure, verdict };
   }
-  throw readProblem(processor, found) ?? unreachable(processor, found);
+  throw readProblem(account.processor, found) ?? unreachable(account.processor, found);
 }
 
 /** What is known of a possible refund. */
 export interface Examination {
-  processor: string;
+  account: AccountName;
   rules: Rules;
   request: PolicyRequest;
   found: PaymentFacts;
@@ -112,7 +114,8 @@ export async function examine(
   purpose: Purpose,
 ): Promise<Examination | null> {
   const { apiKey, actor } = question;
-  const { accounts, policies } = await deps.lookups.setUp(question);
+  const setUp = await deps.lookups.setUp(question);
+  const { policies } = setUp;
   const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
   const rules = { policies, agentLimits };
   const requester = { ...question.request, hasAgentKey: agentLimits !== null };
@@ -125,17 +128,17 @@ export async function examine(
     apiKey === null || agentLimits?.maxPerDay === undefined
       ? null
       : { apiKeyId: apiKey.id, currency: agentLimits.currency };
-  const known = await findPayment(deps, accounts, question, purpose, { counted, freshMs });
+  const known = await findPayment(deps, setUp, question, purpose, { counted, freshMs });
   if (known === null) return null;
-  const { processor, stored, found, payment } = known;
+  const { account, stored, found, payment } = known;
   const request = { ...requester, amount: amountOf(question.request.amount, payment) };
   const unstored = stored.payment === null ? found : null;
-  const examined = { processor, rules, request, found, unstored };
+  const examined = { account, rules, request, found, unstored };
   // Limits are not compared with a payment that is known to have changed.
   const isOutdated = purpose !== 'check' && found.kind === 'stored' && found.payment.fetchedAt === null;
   if (payment === null || (isOutdated && unverifiable(examined) !== null))
     return { ...examined, ruling: null };
-  const asked = { policies, payment, request, actor, stored };
+  const asked = { policies, payment, processor: account.processor, request, actor, stored };
   const facts = await readRefundFacts(deps, asked, purpose !== 'creation');
   const trace = purpose === 'dry run' ? traceRefund(rules, facts) : [];
   return { ...examined, ruling: { payment, verdict: evaluateRefund(rules, facts), trace } };

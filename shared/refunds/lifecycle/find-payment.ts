@@ -6,25 +6,23 @@ import {
   type StoredPayment,
 } from '../../payments/payment.ts';
 import type { Database, Payment } from '../../platform/database.ts';
-import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { chooseAccount } from '../../processors/accounts/choose-account.ts';
-import type { AccountName } from '../../processors/accounts/connections.ts';
+import type { AccountName } from '../../processors/accounts/account.ts';
+import {
+  type AccountQuestion,
+  type AccountsSetUp,
+  chooseAccount,
+} from '../../processors/accounts/choose-account.ts';
+import { isUnused, noteUse } from '../../processors/accounts/connected-accounts.ts';
 import type { ProcessorReads } from '../../processors/accounts/read-payment.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { displayNameOf } from '../../processors/registry.ts';
 import { knownUnrecorded, recordKnown } from '../changes/record-payment.ts';
-import { refusedCredentials, unreadableAnswer } from '../model/refusals.ts';
+import { notConnected, refusedCredentials, unreadableAnswer } from '../model/refusals.ts';
 import type { CountedKey, KeySum, Lookups } from './lookups.ts';
 
-/** A payment to find, by any of its ids. */
-export interface PaymentQuestion {
-  organizationId: string;
-  environment: Environment;
-  transactionId: string;
-  /** Undefined to detect it. */
-  processor?: string | undefined;
-}
+/** A payment to find, by any of its ids. Its account is detected as far as the question does not name it. */
+export type PaymentQuestion = AccountQuestion;
 
 /**
  * What is stored of a payment that is read. `creation`: a new one is stored with its refund. `view`: a new one is not stored.
@@ -34,7 +32,7 @@ export type Purpose = 'creation' | 'view' | 'dry run' | 'check';
 
 /** What is known of a payment. */
 export interface FoundPayment {
-  processor: string;
+  account: AccountName;
   stored: StoredPayment & KeySum;
   found: PaymentFacts;
   /** Null when its processor does not have it, cannot refund it (except for a view), or is unreachable while nothing is stored. */
@@ -56,31 +54,49 @@ export interface PaymentDependencies extends ProcessorReads {
 }
 
 /**
- * Chooses the account of a payment, and reads the payment at its processor unless it is stored and fresh.
- * @param accounts all of the organization's accounts in the environment.
+ * Chooses the account of a payment, and reads the payment at its processor unless it is stored and fresh. A connected account is stored on
+ * its first use for what is stored.
  * @returns null when no account has the payment.
- * @throws ServiceError as `chooseAccount` does.
+ * @throws ServiceError as `chooseAccount` does; validation_error for a connected account that was never used and is refused.
  */
 export async function findPayment(
   deps: PaymentDependencies,
-  accounts: readonly AccountName[],
+  setUp: AccountsSetUp,
   question: PaymentQuestion,
   purpose: Purpose,
   { counted = null, freshMs }: Use = {},
 ): Promise<FoundPayment | null> {
-  const { organizationId, environment, transactionId } = question;
-  const account = await chooseAccount(deps, accounts, question);
-  if (account === null) return null;
-  const { processor } = account;
-  const key = { organizationId, environment, processor, transactionId };
-  const stored = await deps.lookups.payment(key, counted);
-  const found = await readFacts(deps, account, transactionId, stored, freshMs);
-  const payment = await knownPayment(deps, key, stored.payment, found, purpose);
-  return { processor, stored, found, payment };
+  const { transactionId } = question;
+  const chosen = await chooseAccount(deps, setUp, question);
+  if (chosen === null) return null;
+  const stored = await deps.lookups.payment({ accountId: chosen.account.id, transactionId }, counted);
+  const found = await readFacts(deps, chosen, transactionId, stored, freshMs);
+  const account = await inUse(deps.db, chosen.account, found, purpose, stored.now);
+  const key = { accountId: account.id, transactionId };
+  const payment = await knownPayment(deps, account, key, stored.payment, found, purpose);
+  return { account, stored, found, payment };
+}
+
+/** The account, noted as used where that leads to a record. */
+async function inUse(
+  db: Database,
+  account: AccountName,
+  found: PaymentFacts,
+  purpose: Purpose,
+  now: Date,
+): Promise<AccountName> {
+  if (isUnused(account) && found.kind === 'misconfigured') throw notConnected(account, found.failure);
+  const isRecorded =
+    found.kind === 'read' ||
+    found.kind === 'stored' ||
+    (purpose === 'creation' && found.kind === 'unreachable');
+  const stores = purpose === 'creation' || purpose === 'check';
+  return isRecorded && stores ? await noteUse(db, account, now) : account;
 }
 
 async function knownPayment(
   deps: PaymentDependencies,
+  account: AccountName,
   key: PaymentKey,
   stored: Payment | null,
   found: PaymentFacts,
@@ -92,10 +108,10 @@ async function knownPayment(
   // Stored, a payment that cannot be refunded would look as if it could.
   if (purpose === 'dry run' || (purpose === 'view' && (stored === null || isUnrefundable))) {
     const known = stored ?? (await storedByOtherId(deps, key, found.facts));
-    return await knownUnrecorded(deps, key, known, found);
+    return await knownUnrecorded(deps, account, known, found);
   }
   // A new payment is stored with the refund, and one that is stored by another of its ids is found then.
-  if (purpose === 'creation' && stored === null) return await knownUnrecorded(deps, key, stored, found);
+  if (purpose === 'creation' && stored === null) return await knownUnrecorded(deps, account, stored, found);
   return await recordKnown(deps, key, found);
 }
 
@@ -120,6 +136,8 @@ export function readProblem(processor: string, found: PaymentFacts): ServiceErro
     case 'not-found':
     case 'unrefundable':
       return new ServiceError('processor_error', found.failure.message);
+    case 'ambiguous':
+      return new ServiceError('validation_error', `transactionId: ${found.failure.message}`);
     case 'misconfigured':
       return found.hasWorked ? null : refusedCredentials(processor, found.failure);
     case 'unreadable':

@@ -3,12 +3,15 @@ import { shareByOrganization, shareRead } from '../../platform/concurrency/share
 import { type Database, type Payment, Prisma, type Reads } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
-import type { AccountName } from '../../processors/accounts/connections.ts';
+import type {
+  AccountQuestion,
+  AccountsSetUp,
+  RecordedAccount,
+} from '../../processors/accounts/choose-account.ts';
 import { accountFrom, type RowJson } from '../model/rows.ts';
 
 /** An organization's setup of one environment. */
-interface SetUp {
-  accounts: readonly AccountName[];
+interface SetUp extends AccountsSetUp {
   policies: readonly Policy[];
 }
 
@@ -20,6 +23,8 @@ export interface Lookups {
    * @param ofKey the key whose refunds are summed up as well.
    */
   payment(key: PaymentKey, ofKey?: CountedKey | null): Promise<StoredPayment & KeySum>;
+  /** The accounts of an owner that a payment with this id is on record of. */
+  accountsOf(payment: AccountQuestion): Promise<readonly RecordedAccount[]>;
 }
 
 /** An API key whose refunds of the last 24 hours are summed up, in a currency. */
@@ -39,18 +44,45 @@ export function openLookups(reads: Reads): Lookups {
   const openPayments = () => shareRead((keys) => readPayments(reads, keys));
   const payments = openPayments();
   // A key may have made many refunds.
-  const summed = shareByOrganization((key: string) => JSON.parse(key)[0], openPayments);
+  const summed = shareByOrganization((key: string) => JSON.parse(key)[2], openPayments);
+  const recorded = shareRead((questions) => readAccounts(reads, questions));
   return {
     setUp: async ({ organizationId, environment }) =>
-      (await setUps(JSON.stringify([organizationId, environment]))) ?? { accounts: [], policies: [] },
-    async payment({ organizationId, environment, processor, transactionId }, ofKey = null) {
-      const key = [organizationId, environment, processor, transactionId];
-      const question = JSON.stringify([...key, ofKey?.apiKeyId ?? null, ofKey?.currency ?? null]);
+      (await setUps(JSON.stringify([organizationId, environment]))) ?? {
+        accounts: [],
+        hasConnected: false,
+        policies: [],
+      },
+    async payment({ accountId, transactionId }, ofKey = null) {
+      const question = JSON.stringify([
+        accountId,
+        transactionId,
+        ofKey?.apiKeyId ?? null,
+        ofKey?.currency ?? null,
+      ]);
       const stored = await (ofKey === null ? payments : summed)(question);
       if (stored === undefined) throw new Error('A payment is missing in the result');
       return stored;
     },
+    accountsOf: async ({ organizationId, environment, transactionId }) =>
+      (await recorded(JSON.stringify([organizationId, environment, transactionId]))) ?? [],
   };
+}
+
+async function readAccounts(
+  reads: Reads,
+  questions: readonly string[],
+): Promise<Map<string, readonly RecordedAccount[]>> {
+  const named = questions.map((question) => JSON.parse(question) as string[]);
+  const rows = await reads.query<{ position: number; accounts: readonly RecordedAccount[] }>(
+    `SELECT asked.position::int, (
+       SELECT coalesce(json_agg(json_build_object('id', a.id, 'parentId', a.parent_id)), '[]')
+       FROM payment_name AS n JOIN processor_account AS a ON a.id = n.account_id
+       WHERE n.organization_id = asked.organization_id AND n.environment = asked.environment AND n.name = asked.name) AS accounts
+     FROM unnest($1::text[], $2::environment[], $3::text[]) WITH ORDINALITY AS asked(organization_id, environment, name, position)`,
+    [0, 1, 2].map((column) => named.map((question) => question[column])),
+  );
+  return new Map(rows.map(({ position, accounts }) => [questions[position - 1] ?? '', accounts]));
 }
 
 async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<string, SetUp>> {
@@ -59,12 +91,15 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
     organization_id: string;
     environment: string;
     accounts: RowJson[] | null;
+    hasConnected: boolean;
     policies: StoredPolicy[] | null;
   }>(
     `SELECT asked.organization_id, asked.environment,
        (SELECT jsonb_agg(to_jsonb(a) - '{encrypted_credentials,encryption_key_id,created_at}'::text[])
         FROM processor_account AS a
-        WHERE a.organization_id = asked.organization_id AND a.environment = asked.environment) AS accounts,
+        WHERE a.organization_id = asked.organization_id AND a.environment = asked.environment AND a.parent_id IS NULL) AS accounts,
+       EXISTS (SELECT FROM processor_account AS a
+        WHERE a.organization_id = asked.organization_id AND a.environment = asked.environment AND a.used_at IS NOT NULL) AS "hasConnected",
        (SELECT jsonb_agg(jsonb_build_object('name', p.name, 'priority', p.priority, 'rules', p.rules))
         FROM policy AS p WHERE p.organization_id = asked.organization_id) AS policies
      FROM unnest($1::text[], $2::environment[]) AS asked(organization_id, environment)`,
@@ -75,6 +110,7 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
       JSON.stringify([row.organization_id, row.environment]),
       {
         accounts: (row.accounts ?? []).map(accountFrom),
+        hasConnected: row.hasConnected,
         policies: (row.policies ?? []).map(policyFromRow),
       },
     ]),
@@ -82,8 +118,9 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
 }
 
 /** What the refunds of the key `asked.api_key_id` of the last 24 hours come to in `asked.currency`; see counted_refunds.sql. */
-const takenInLastDaySql = `(SELECT c.amount FROM counted_refunds('api_key', service_time(), asked.organization_id, asked.environment,
-  asked.currency, behind => requester_of('key:' || asked.api_key_id), asking_key => asked.api_key_id) AS c)`;
+const takenInLastDaySql = `(SELECT c.amount FROM api_key AS k
+  CROSS JOIN LATERAL counted_refunds('api_key', service_time(), k.organization_id, k.environment, asked.currency,
+    behind => requester_of('key:' || k.id), asking_key => k.id) AS c WHERE k.id = asked.api_key_id)`;
 
 async function readPayments(
   reads: Reads,
@@ -91,16 +128,16 @@ async function readPayments(
 ): Promise<Map<string, StoredPayment & KeySum>> {
   const named = keys.map((key) => JSON.parse(key) as (string | null)[]);
   const rows = await reads.query<StoredPaymentRow>(
-    `SELECT service_time() AS now, p.id, p.organization_id AS "organizationId", p.environment, p.processor, p.amount, p.currency,
+    `SELECT service_time() AS now, p.id, p.account_id AS "accountId", p.organization_id AS "organizationId", p.environment, p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
-       p.stale_since AS "staleSince", p.created_at AS "createdAt", asked.position::int,
+       p.stale_since AS "staleSince", p.has_transfer AS "hasTransfer", p.transfer_destination AS "transferDestination",
+       p.has_application_fee AS "hasApplicationFee", p.created_at AS "createdAt", asked.position::int,
        CASE WHEN asked.api_key_id IS NULL THEN 0 ELSE ${takenInLastDaySql} END AS "takenByKeyInLastDay"
-     FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
-       AS asked(organization_id, environment, processor, transaction_id, api_key_id, currency, position)
-     LEFT JOIN payment_name AS named ON named.organization_id = asked.organization_id AND named.environment = asked.environment
-       AND named.processor = asked.processor AND named.name = asked.transaction_id
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY
+       AS asked(account_id, transaction_id, api_key_id, currency, position)
+     LEFT JOIN payment_name AS named ON named.account_id = asked.account_id AND named.name = asked.transaction_id
      LEFT JOIN payment AS p ON p.id = named.payment_id`,
-    [0, 1, 2, 3, 4, 5].map((column) => named.map((key) => key[column])),
+    [0, 1, 2, 3].map((column) => named.map((key) => key[column])),
   );
   return new Map(
     rows.map(({ now, position, takenByKeyInLastDay, ...payment }) => [
@@ -123,10 +160,6 @@ export async function takenByKeys(
 ): Promise<Map<string, bigint>> {
   const rows = await db.$queryRaw<{ id: string; taken: bigint }[]>`
     SELECT asked.api_key_id AS id, ${Prisma.raw(takenInLastDaySql)} AS taken
-    FROM (
-      SELECT k.id AS api_key_id, k.organization_id, k.environment, given.currency
-      FROM unnest(${keys.map(({ id }) => id)}::text[], ${keys.map(({ currency }) => currency)}::text[]) AS given(id, currency)
-      JOIN api_key AS k ON k.id = given.id
-    ) AS asked`;
+    FROM unnest(${keys.map(({ id }) => id)}::text[], ${keys.map(({ currency }) => currency)}::text[]) AS asked(api_key_id, currency)`;
   return new Map(rows.map(({ id, taken }) => [id, taken]));
 }

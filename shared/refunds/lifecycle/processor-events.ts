@@ -12,7 +12,7 @@ import { toItems } from '../model/rows.ts';
 import type { RefundStatements } from './statements.ts';
 
 /** What an event says: an item of `compare_processor_events`. */
-type EventItem = { accountId: string } & Partial<WebhookSubject>;
+type EventItem = { accountId: string; connectedAccount?: string | null } & Partial<WebhookSubject>;
 
 /** An item of `receive_processor_events`. */
 export type ReceivedItem = EventItem & Pick<WebhookEvent, 'externalEventId' | 'type'>;
@@ -126,7 +126,7 @@ export async function receiveWebhook(
       // An event of the account's other environment is about nothing of this one.
       const isOurs = (event?.environment ?? account.environment) === account.environment;
       const subject = isOurs ? (event?.subject ?? null) : null;
-      return { verdict, item: { accountId, ...subject } };
+      return { verdict, item: { accountId, connectedAccount: event?.account ?? null, ...subject } };
     },
   );
   const { verdict, item } = found;

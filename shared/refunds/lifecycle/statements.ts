@@ -8,7 +8,7 @@ import type { ServiceSettings } from '../../platform/config.ts';
 import type { Database, Refund, RefundWork } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Metrics } from '../../platform/telemetry/metrics.ts';
-import type { AccountName } from '../../processors/accounts/connections.ts';
+import type { AccountName } from '../../processors/accounts/account.ts';
 import { leaseMs } from '../model/attempts.ts';
 import { accountFrom, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { CancellationItem, CancellationResult } from './cancel.ts';
@@ -93,7 +93,7 @@ export function openRefundStatements(
   const { PROCESSOR_ACCOUNT_CALLS_PER_SECOND: each } = settings;
   const perSecond = { live: each, test: each };
   /** By processor: the account that was looked at last. */
-  const lastAccounts = new Map<string, string[]>();
+  const lastAccounts = new Map<string, string | null>();
   const reached = () => toItems(positionMarks.reached);
   const count = (statement: string, items: number) => statementItems.observe({ statement }, items);
   const perItem = <Item, Result extends { outcome: string }>(
@@ -128,7 +128,7 @@ export function openRefundStatements(
       const [found] = await db.$queryRaw<DueRow[]>`
         SELECT claims AS rows, last_account AS "lastAccount", is_waiting AS "isWaiting"
         FROM claim_due_refunds(${processor}, ${most}::int, ${claimLeaseMs}::int, ${reached()}::jsonb,
-          ${settings.PROCESSOR_ACCOUNT_CONCURRENCY}::int, ${toItems(perSecond)}::jsonb, ${lastAccounts.get(processor) ?? []}::text[])`;
+          ${settings.PROCESSOR_ACCOUNT_CONCURRENCY}::int, ${toItems(perSecond)}::jsonb, ${lastAccounts.get(processor) ?? null}::text)`;
       if (found === undefined) return { claims: [], isMore: false, isWaiting: false };
       const { rows, lastAccount, isWaiting } = found;
       lastAccounts.set(processor, lastAccount);
@@ -159,7 +159,7 @@ type ClaimRow = Pick<Claim, 'step'> & { now: string } & Record<'refund' | 'work'
 interface DueRow {
   /** Null for each one that was postponed, because its operation is paused. */
   rows: (ClaimRow | null)[];
-  lastAccount: string[];
+  lastAccount: string | null;
   isWaiting: boolean;
 }
 

@@ -1,6 +1,7 @@
 import type { Prisma, Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { RefundReference } from '../../processors/contract/processor.ts';
+import type { RefundOptions } from '../../processors/contract/refund-options.ts';
 import { snakeCase } from './rows.ts';
 
 /** The owner of refunds. Refunds of another organization or environment do not exist for it. */
@@ -41,6 +42,8 @@ const detailFields = [
   'completedAt',
   'arrival',
   'heldUntil',
+  'accountId',
+  'options',
 ] as const;
 
 /** The columns of a refund that answers need. */
@@ -113,6 +116,11 @@ export function toFailure({
 export function asCreated(refund: ReadRefund): PublicRefund {
   const current = toPublicRefund(refund);
   return { ...current, status: 'processing', updatedAt: current.createdAt };
+}
+
+/** What goes with a refund to its processor; empty for nothing. */
+export function refundOptionsOf({ options }: Pick<Refund, 'options'>): RefundOptions {
+  return (options ?? {}) as RefundOptions;
 }
 
 /** Identifies a refund at its processor. */

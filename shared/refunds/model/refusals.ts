@@ -1,4 +1,5 @@
 import { formatAmount } from '../../money/money.ts';
+import type { ProcessorAccount } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { displayNameOf } from '../../processors/registry.ts';
@@ -39,6 +40,17 @@ export function refusedCredentials(processor: string, { message }: ProcessorFail
     `The credentials of the ${displayNameOf(processor)} account do not allow reading this payment. ` +
       `Ask an admin to replace them, then retry. Last error: ${message}`,
     { retryAfterSeconds: 60 },
+  );
+}
+
+/** 400: a connected account that was never used, and to which the processor gives no access. */
+export function notConnected(
+  { processor }: Pick<ProcessorAccount, 'processor'>,
+  { message }: ProcessorFailure,
+): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    `connectedAccount: ${displayNameOf(processor)} gives no access to it. Check the ID, and that it is connected. Last error: ${message}`,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Payment, Refund, RefundWork } from '../../platform/database.ts';
-import type { AccountName } from '../../processors/accounts/connections.ts';
+import type { AccountName } from '../../processors/accounts/account.ts';
 
 /** A row in PostgreSQL's JSON: times in ISO 8601, safe integers, bytes in hex. */
 export type RowJson = Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export function paymentFrom({ id: _id, ...row }: RowJson): Omit<Payment, 'id'> {
 }
 
 export function accountFrom(row: RowJson): AccountName {
-  return fromRow<AccountName>(row, { updatedAt: time, workedAt: time, misconfiguredAt: time });
+  return fromRow<AccountName>(row, { usedAt: time, updatedAt: time, workedAt: time, misconfiguredAt: time });
 }
 
 /** The row as the database client returns it. */
@@ -60,7 +60,7 @@ export function fromRow<Row>(row: RowJson, readers: Readers<Row>): Row {
 }
 
 /** Words of clients, people and processors, stored as they are. */
-const verbatim: ReadonlySet<string> = new Set(['metadata', 'detail', 'facts', 'arrival']);
+const verbatim: ReadonlySet<string> = new Set(['metadata', 'detail', 'facts', 'arrival', 'options']);
 
 /** Items for a SQL function, as JSON with the names of columns: the reverse of `fromRow`. Null is the same as left out. */
 export function toItems(items: object): string {

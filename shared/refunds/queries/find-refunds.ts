@@ -5,7 +5,13 @@ import {
   shareQuestion,
   shareRead,
 } from '../../platform/concurrency/shared-statement.ts';
-import { type Database, Prisma, type Reads, type Refund } from '../../platform/database.ts';
+import {
+  type Database,
+  Prisma,
+  type ProcessorAccount,
+  type Reads,
+  type Refund,
+} from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import {
@@ -33,6 +39,9 @@ const joinedWork = `LEFT JOIN LATERAL (
   SELECT ${waitingFields.map((field) => `${snakeCase(field)} AS "${field}"`).join(', ')} FROM refund_work WHERE refund_id = r.id
 ) AS w ON TRUE`;
 
+/** An account as it is shown with a refund. */
+type RefundAccount = Pick<ProcessorAccount, 'id' | 'name' | 'connectedAccount'>;
+
 /** The reads of the API. Concurrent requests share a statement. */
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
@@ -40,6 +49,8 @@ export interface RefundReads {
   list: SharedStatement<string, RefundReading[]>;
   /** By the id of a refund: the detail of its first event, which says what was decided. */
   decision: SharedStatement<string, unknown>;
+  /** By the id of an account. */
+  account: SharedStatement<string, RefundAccount | undefined>;
 }
 
 /**
@@ -70,6 +81,13 @@ export function openRefundReads(reads: Reads): RefundReads {
         [ids],
       );
       return new Map(rows.map(({ id, detail }) => [id, detail]));
+    }),
+    account: shareRead(async (ids) => {
+      const rows = await reads.query<RefundAccount>(
+        `SELECT id, name, connected_account AS "connectedAccount" FROM processor_account WHERE id = ANY ($1)`,
+        [ids],
+      );
+      return new Map(rows.map((row) => [row.id, row]));
     }),
   };
 }
@@ -200,15 +218,11 @@ export async function findRefundEnvironments(
  */
 export async function findOfAccount(
   db: Pick<Database, 'refund'>,
-  { organizationId, environment, processor }: Pick<Refund, 'organizationId' | 'environment' | 'processor'>,
+  { id }: Pick<ProcessorAccount, 'id'>,
   byIds: Prisma.RefundWhereInput,
 ): Promise<RefundWithWork[]> {
   const found = await db.refund.findMany({ where: byIds, include: { work: true } });
-  const isOwn = (refund: Refund) =>
-    refund.organizationId === organizationId &&
-    refund.environment === environment &&
-    refund.processor === processor;
-  return found.filter(isOwn);
+  return found.filter(({ accountId }) => accountId === id);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Position } from '../../platform/cursor.ts';
 import { type Database, Prisma } from '../../platform/database.ts';
 import type { RefundOwner } from '../model/refund.ts';
+import { accountsInUseSql } from './refund-filter.ts';
 
 /** For how long an event is stored. */
 export const receivedEventDays = 30;
@@ -30,7 +31,7 @@ export interface ReceivedEvent {
 /** The events of processors that an environment has stored, the newest first: those that are older than a position. */
 export async function findReceivedEvents(
   db: Database,
-  { organizationId, environment }: RefundOwner,
+  owner: RefundOwner,
   { processor, id }: ReceivedEventFilter,
   before: Position | null,
   limit: number,
@@ -39,12 +40,11 @@ export async function findReceivedEvents(
   const events =
     id === undefined
       ? Prisma.sql`older_processor_events(a.id, ${createdAt}::timestamptz, ${beforeId}::text, ${limit}::int)`
-      : Prisma.sql`(SELECT * FROM processor_event WHERE account_id = a.id AND external_event_id = ${id})`;
+      : Prisma.sql`(SELECT * FROM processor_event WHERE account_id = a.id AND external_event_id = ${id} OFFSET 0)`;
   return await db.$queryRaw<ReceivedEvent[]>`
     WITH page AS MATERIALIZED (
-      SELECT e.*, a.processor FROM processor_account AS a CROSS JOIN LATERAL ${events} AS e
-      WHERE a.organization_id = ${organizationId} AND a.environment = ${environment}::environment
-        AND ${processor === undefined ? Prisma.sql`true` : Prisma.sql`a.processor = ${processor}`}
+      SELECT e.*, a.processor FROM ${accountsInUseSql(owner)} AS a CROSS JOIN LATERAL ${events} AS e
+      WHERE ${processor === undefined ? Prisma.sql`true` : Prisma.sql`a.processor = ${processor}`}
       ORDER BY e.received_at DESC, e.external_event_id DESC LIMIT ${limit}
     )
     SELECT page.external_event_id AS id, page.processor, page.type, page.received_at AS "receivedAt",

@@ -1,4 +1,4 @@
-import { Prisma } from '../../platform/database.ts';
+import { Prisma, type ProcessorAccount } from '../../platform/database.ts';
 import { processorNames } from '../../processors/registry.ts';
 import {
   type InitiatedBy,
@@ -42,6 +42,11 @@ export const refundFilters = {
     ...{ kind: 'text', maxLength: 50, values: processorNames, title: 'Processor' },
     ...{ description: 'Only refunds at this processor.', example: 'stripe' },
     sql: (name: string) => inOrderSql(Prisma.sql`processor = ${name}`),
+  }),
+  account: filter({
+    ...{ kind: 'text', maxLength: 255, title: 'Account', hint: 'The ID or the name of an account.' },
+    ...{ description: 'Only refunds of the account with this id or name.', example: 'shop-eu' },
+    sql: ofNamedAccountSql,
   }),
   initiatedBy: filter({
     ...{ kind: 'choice', values: initiators, title: 'Source' },
@@ -170,6 +175,36 @@ export function comparedOwnerSql({ organizationId, environment }: RefundOwner): 
     AND environment IS NOT DISTINCT FROM ${environment}::environment`;
 }
 
+/** The accounts of an owner that may have something to show; see prisma/functions/accounts/accounts_in_use.sql. */
+export function accountsInUseSql({ organizationId, environment }: RefundOwner): Prisma.Sql {
+  return Prisma.sql`accounts_in_use(${organizationId}, ${environment}::environment)`;
+}
+
+/** The refunds of the account that has an id or a name. Naming every processor completes the key of a name. */
+function ofNamedAccountSql(named: string, owner: RefundOwner): Prisma.Sql {
+  return inOrderSql(Prisma.sql`account_id = ANY (ARRAY(
+    SELECT id FROM processor_account WHERE id = ${named}
+    UNION SELECT id FROM processor_account
+    WHERE ${ownerSql(owner)} AND processor = ANY (${[...processorNames]}) AND name = ${named}))`);
+}
+
+/** The refunds of an account, in the order of an index. */
+export function ofAccountSql({ id, parentId, ...owner }: AccountOfRefunds & RefundOwner): Prisma.Sql {
+  const byOwner = parentId === null ? ownerSql(owner) : comparedOwnerSql(owner);
+  return Prisma.sql`${byOwner} AND ${accountSql({ id, parentId })}`;
+}
+
+/**
+ * A connected account may have few of the refunds of its organization, so these have an index of their own; those of another one are read
+ * from the list of their owner.
+ */
+function accountSql({ id, parentId }: AccountOfRefunds): Prisma.Sql {
+  if (parentId !== null) return Prisma.sql`account_id = ${id} AND is_connected`;
+  return inOrderSql(Prisma.sql`account_id = ${id}`);
+}
+
+type AccountOfRefunds = Pick<ProcessorAccount, 'id' | 'parentId'>;
+
 /**
  * A condition without an index, written so that the planner takes it to be true for half of all refunds and reads the list in its order
  * until the page is full. By statistics that are older than a new currency, nothing has it: it would read and sort the whole list.
@@ -205,11 +240,10 @@ function requestedBySql(apiKeyId: string): Prisma.Sql {
   return Prisma.sql`requester = (SELECT requester_of(${`key:${apiKeyId}`})) AND ${isOfKey}`;
 }
 
-/** The refunds of a payment, whichever of its ids they name. Naming every processor completes the key of a name. */
+/** The refunds of a payment, whichever of its ids they name. The index of the beginnings of names has those of all accounts. */
 function idsOfPaymentSql(owner: RefundOwner, transactionId: string): Prisma.Sql {
   return Prisma.sql`SELECT id FROM refund WHERE payment_id = ANY (ARRAY(
-    SELECT payment_id FROM payment_name
-    WHERE ${ownerSql(owner)} AND processor = ANY (${[...processorNames]}) AND name = ${transactionId}))`;
+    SELECT payment_id FROM payment_name WHERE ${ownerSql(owner)} AND name = ${transactionId}))`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ApiKey, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { fingerprintOf } from '../../platform/secrets/request-digest.ts';
+import type { RefundOptions } from '../../processors/contract/refund-options.ts';
 import type { InitiatedBy } from '../../refund-request/reasons.ts';
 import { changeMetadata, type MetadataPatch } from '../decisions/annotate.ts';
 import {
@@ -58,6 +59,9 @@ export type RefundContent = Pick<RefundRequest, 'transactionId' | 'currency' | '
   /** True for all that is left, without an `amount`. */
   remaining?: true | undefined;
   processor?: string | undefined;
+  account?: string | undefined;
+  connectedAccount?: string | undefined;
+  options?: { [Option in keyof RefundOptions]: RefundOptions[Option] | undefined } | undefined;
   metadata?: RefundRequest['metadata'] | undefined;
 };
 
@@ -68,7 +72,7 @@ export function refundRequestedBy(
   content: RefundContent,
   given: GivenKey | null,
 ): RefundRequest {
-  const { amount, remaining: _, currency, metadata = null, processor, ...rest } = content;
+  const { amount, remaining: _, currency, metadata = null, processor, options, ...rest } = content;
   const { organizationId, environment } = apiKey;
   return {
     ...rest,
@@ -80,6 +84,8 @@ export function refundRequestedBy(
     amount: amount === undefined ? 'remaining' : BigInt(amount),
     currency: currency.toLowerCase(),
     processor,
+    // A field that is left out is not there.
+    options: options as RefundOptions | undefined,
     metadata,
     idempotency: given && {
       fingerprint: fingerprintOfCreation(content),

@@ -33,6 +33,9 @@ export interface PublicPayment {
   refunded: number;
   /** The most that can still be refunded. */
   remaining: number;
+  /** Whether a part of it was transferred to a connected account, and whether the platform took a fee. */
+  hasTransfer: boolean;
+  hasApplicationFee: boolean;
   /** Why its processor cannot refund it at all; null when it can. */
   unrefundable: ProcessorFailure | null;
   /** When it was read at its processor; null when that has to be repeated before the next refund. */
@@ -57,8 +60,7 @@ export async function viewPayment(
   deps: PaymentDependencies & { reads: Reads },
   question: PaymentQuestion,
 ): Promise<PublicPayment> {
-  const { accounts } = await deps.lookups.setUp(question);
-  const found = await findPayment(deps, accounts, question, 'view');
+  const found = await findPayment(deps, await deps.lookups.setUp(question), question, 'view');
   if (found === null) throw paymentNotFound();
   const payment = paymentOf(found);
   const { names, refunded, reserved, refunds } = await readRefunds(deps.reads, payment);
@@ -67,7 +69,7 @@ export async function viewPayment(
   const { transactionId } = question;
   const read = 'facts' in found.found ? found.found.facts.transactionIds : [];
   return {
-    processor: found.processor,
+    processor: found.account.processor,
     transactionId,
     ids: [...new Set([...names, ...read, transactionId])].toSorted(),
     amount: Number(payment.amount),
@@ -77,6 +79,8 @@ export async function viewPayment(
     reserved: Number(reserved),
     refunded: Number(refunded),
     remaining: Number(remaining > 0n ? remaining : 0n),
+    hasTransfer: payment.hasTransfer ?? false,
+    hasApplicationFee: payment.hasApplicationFee ?? false,
     unrefundable,
     fetchedAt: payment.fetchedAt?.toISOString() ?? null,
     refunds: refunds.slice(0, refundsOfView),
@@ -84,7 +88,7 @@ export async function viewPayment(
   };
 }
 
-function paymentOf({ processor, stored, found, payment }: FoundPayment): KnownPayment {
+function paymentOf({ account: { processor }, stored, found, payment }: FoundPayment): KnownPayment {
   // On record, although its processor does not have it any more, as with the credentials of another account.
   const known = payment ?? asKnown(stored.payment);
   if (known !== null) return known;

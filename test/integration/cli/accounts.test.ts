@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
-import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { paused } from '#test/support/processors/paused.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { openCredentials } from '../../support/processors/stored-credentials.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -40,8 +40,7 @@ describe('processor accounts', () => {
     expect((await admin([...set, '--credentials-file', file])).code).toBe(0);
     await expectNotInDatabase(service.databaseUrl, secretKey);
     const account = await stripeAccount('test');
-    const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
-    expect(service.deps.secrets.open(sealed, credentialContext(account))).toContain(`${secretKey}2`);
+    expect(openCredentials(service.deps.secrets, account).secretKey).toBe(`${secretKey}2`);
 
     const listed = await admin(['account', 'list', '--organization', service.organization.id, '--json']);
     expect(JSON.parse(listed.stdout)).toHaveLength(2 * processorNames.length);

@@ -4,7 +4,7 @@ import type { PublicEvent } from '#shared/events/event.ts';
 import { EventFeed } from '#shared/events/feed.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { toItems } from '#shared/refunds/model/rows.ts';
-import { cancellationOf, creationOf } from '../../support/refunds/statement-items.ts';
+import { cancellationOf, creationOf, ownerOf } from '../../support/refunds/statement-items.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { waitForLock } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
@@ -38,7 +38,7 @@ async function begin(): Promise<pg.Client> {
 
 /** Creates a refund of a new payment, within the connection's transaction if there is one. */
 async function createOn(client: pg.Client, environment: Environment = 'test'): Promise<string> {
-  const item = creationOf({ organizationId: owner.id, environment });
+  const item = creationOf(ownerOf(owner, environment));
   const { rows } = await client.query('SELECT outcome FROM create_refunds($1::jsonb)', [toItems([item])]);
   expect(rows).toEqual([{ outcome: 'created' }]);
   return item.id;

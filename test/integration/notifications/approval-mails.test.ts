@@ -166,8 +166,8 @@ test.each([
   await service.deps.db.$transaction([
     service.deps.db.$executeRaw`UPDATE refund SET status = 'processing' WHERE id = ${refundId}`,
     service.deps.db.$executeRaw`
-      INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at, retrying_since, waiting_for)
-      SELECT id, organization_id, environment, processor, service_time() + interval '1 minute',
+      INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, due_at, retrying_since, waiting_for)
+      SELECT id, account_id, organization_id, environment, processor, service_time() + interval '1 minute',
         service_time() - ${hours} * interval '1 hour', ${waitingFor} FROM refund WHERE id = ${refundId}`,
   ]);
   await stage.send();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { markPaymentStale, readFacts } from '#shared/payments/payment.ts';
 import type { Refund } from '#shared/platform/database.ts';
 import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
-import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { loadAccount } from '#shared/processors/accounts/account.ts';
 import { recordKnown } from '#shared/refunds/changes/record-payment.ts';
 import { requestResync } from '#shared/refunds/changes/work.ts';
 import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
@@ -238,8 +238,8 @@ test.each(PROCESSORS)(
 test.each(PROCESSORS)(
   'does not count a read that began before a webhook about another refund as fresh (%s)',
   async (processor) => {
-    const { organizationId, environment, transactionId, paymentId } = await createdRefund(service, processor);
-    const key = { organizationId, environment, processor, transactionId };
+    const key = await createdRefund(service, processor);
+    const { transactionId, paymentId } = key;
     await markPaymentStale(service.deps.db, paymentId);
     const reading = holdFirstAnswer(service, 'getPayment');
     const early = readPayment(service.deps, key);
@@ -259,19 +259,14 @@ test.each(PROCESSORS)(
   'does not count our refund as made elsewhere, although it ended while the payment was read (%s)',
   async (processor) => {
     const refund = await work(service, await createdRefund(service, processor));
-    const { organizationId, environment, transactionId, paymentId } = refund;
-    const key = { organizationId, environment, processor, transactionId };
+    const { transactionId, paymentId } = refund;
     await markPaymentStale(service.deps.db, paymentId);
-    const account = await loadAccount(service.deps.db, key);
-    const found = await readFacts(
-      service.deps,
-      account,
-      transactionId,
-      await service.deps.lookups.payment(key),
-    );
+    const account = await loadAccount(service.deps.db, refund);
+    const stored = await service.deps.lookups.payment(refund);
+    const found = await readFacts(service.deps, { account, answer: null }, transactionId, stored);
     await endAtProcessor(service, refund, 'failed');
     expect((await work(service, refund)).status).toBe('failed');
-    await recordKnown(service.deps, key, found as Extract<typeof found, { kind: 'read' }>);
+    await recordKnown(service.deps, refund, found as Extract<typeof found, { kind: 'read' }>);
     expect(await leftToRefund(service, transactionId)).toBe(10_000);
   },
 );

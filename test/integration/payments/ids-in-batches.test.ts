@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { joinPayments } from '#shared/payments/payment.ts';
 import { newId } from '#shared/platform/ids.ts';
-import { creationOf } from '../../support/refunds/statement-items.ts';
+import { creationOf, ownerOf } from '../../support/refunds/statement-items.ts';
 import { useService } from '../../support/use-service.ts';
 
 // Past the service, which repeats the items of a batch that fails.
@@ -31,6 +31,7 @@ function quarter(suffix: string, named: 'ch' | 'pi', isRead: boolean) {
       id: newId('ref'),
       organization_id: service.organization.id,
       environment: 'test',
+      account_id: service.organization.accounts.test.stripe,
       processor: 'stripe',
     },
     ...{
@@ -74,12 +75,12 @@ test('two sessions create refunds of the same new payments by both ids in opposi
 
 test('a payment that was joined has to be read before a refund with limits, or an older read of it, counts', async () => {
   const { db, statements } = service.deps;
-  const owner = { organizationId: service.organization.id, environment: 'test' as const };
+  const owner = ownerOf(service.organization);
   const known = creationOf(owner);
   const unread = { ...creationOf(owner), payment: {} };
   for (const item of [known, unread]) expect((await statements.create(item)).outcome).toBe('created');
   const ids = [known.transactionId, unread.transactionId];
-  await joinPayments(db, { ...owner, processor: 'stripe', transactionId: unread.transactionId }, ids);
+  await joinPayments(db, { accountId: owner.accountId, transactionId: unread.transactionId }, ids);
 
   const { payment: _stored, ...decided } = { ...known, id: newId('ref'), eventId: newId('evt') };
   const answer = await statements.create({ ...decided, bounds: { payment: { maxAmount: 1_000n } } });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { findAccount } from '#shared/processors/accounts/account.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
@@ -24,7 +24,7 @@ async function setKey(secretKey: string): Promise<void> {
 
 /** As for a key of the encryption that is gone. */
 async function spoilStored(): Promise<void> {
-  const { id } = await loadAccount(service.deps.db, account());
+  const { id } = await findAccount(service.deps.db, account());
   await service.deps.db.$executeRaw`
     UPDATE processor_account SET encrypted_credentials = '\\x00', updated_at = service_time() WHERE id = ${id}`;
 }

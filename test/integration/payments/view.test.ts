@@ -111,6 +111,7 @@ test('shows the newest refunds of a payment that has more than fit', async () =>
     id: _id,
     metadata: _metadata,
     arrival: _arrival,
+    options: _options,
     idempotencyKey: _key,
     fingerprint: _fingerprint,
     isLive: _isLive,

@@ -11,11 +11,20 @@ const owner = { organization_id: 'org_a', environment: 'test' };
 const place = { ...owner, processor: 'stripe' };
 const key = { ...owner, id: 'key_test', hash: Buffer.alloc(32, 1), last_four: 'abcd', created_by: 'someone' };
 const sealed = { encrypted_credentials: Buffer.from('x'), encryption_key_id: 'k1' };
-const account = { ...place, ...sealed, id: 'acct_test', updated_at: now };
-const payment = { ...place, id: 1, amount: 100, currency: 'usd' };
+const account = { ...place, ...sealed, id: 'acct_test', name: 'stripe', is_default: true, updated_at: now };
+const ofAccount = { ...owner, account_id: account.id };
+const payment = { ...ofAccount, id: 1, amount: 100, currency: 'usd' };
 const large = { ...payment, id: 9, amount: 1_000 };
 const refund = {
-  ...{ ...place, id: 'ref_1', transaction_id: 'ch_1', payment_id: 9, amount: 40, currency: 'usd' },
+  ...{
+    ...ofAccount,
+    processor: 'stripe',
+    id: 'ref_1',
+    transaction_id: 'ch_1',
+    payment_id: 9,
+    amount: 40,
+    currency: 'usd',
+  },
   ...{ requester: 'key:key_test', api_key_id: 'key_test', initiated_by: 'api', reason: 'other' },
   ...{ status: 'processing', created_at: now, updated_at: now },
 };
@@ -23,7 +32,7 @@ const event = {
   ...{ ...owner, id: 'evt_1', refund_id: 'ref_1', seq: 1, position: 1, type: 'refund.created' },
   ...{ actor: 'worker', status: 'processing', detail: '{}', created_at: now },
 };
-const work = { ...place, refund_id: 'ref_1', due_at: now };
+const work = { ...ofAccount, processor: 'stripe', refund_id: 'ref_1', due_at: now };
 const auditEntry = {
   ...{ id: 'aud_1', organization_id: 'org_a', actor: 'someone', action: 'a', target: 't' },
   ...{ detail: '{}', created_at: now },
@@ -90,7 +99,7 @@ beforeAll(async () => {
   const live = { environment: 'live' };
   await insertRow(client, 'api_key', { ...key, ...live, id: 'key_live', hash: Buffer.alloc(32, 2) });
   await insertRow(client, 'processor_account', { ...account, id: 'acct_live', environment: 'live' });
-  await insertRow(client, 'payment', { ...payment, environment: 'live', id: 3 });
+  await insertRow(client, 'payment', { ...payment, environment: 'live', account_id: 'acct_live', id: 3 });
   await insertRow(client, 'refund', refund);
   await insertRow(client, 'refund', { ...refund, id: 'ref_2' });
   await insertRow(client, 'refund_event', event);
@@ -99,7 +108,7 @@ beforeAll(async () => {
   await insertRow(client, 'organization', { id: 'org_b', name: 'B' });
   await insertRow(client, 'api_key', { ...key, ...other, id: 'key_b', hash: Buffer.alloc(32, 3) });
   await insertRow(client, 'processor_account', { ...account, ...other, id: 'acct_b' });
-  await insertRow(client, 'payment', { ...payment, ...other, id: 4 });
+  await insertRow(client, 'payment', { ...payment, ...other, account_id: 'acct_b', id: 4 });
 });
 
 afterAll(() => client.end());
@@ -132,9 +141,14 @@ describe('an idempotency key', () => {
       await client.query('begin');
       try {
         await insertRow(client, 'refund', { ...refund, id: 'ref_first', ...key });
-        const live = { environment: 'live', payment_id: 3, api_key_id: 'key_live' };
+        const live = { environment: 'live', account_id: 'acct_live', payment_id: 3, api_key_id: 'key_live' };
         await insertRow(client, 'refund', { ...refund, id: 'ref_live', ...live, ...key });
-        const elsewhere = { organization_id: 'org_b', payment_id: 4, api_key_id: 'key_b' };
+        const elsewhere = {
+          organization_id: 'org_b',
+          account_id: 'acct_b',
+          payment_id: 4,
+          api_key_id: 'key_b',
+        };
         await insertRow(client, 'refund', { ...refund, id: 'ref_elsewhere', ...elsewhere, ...key });
         const second = insertRow(client, 'refund', { ...refund, id: 'ref_second', ...key });
         await expect(second).rejects.toMatchObject({ code: '23505', constraint });
@@ -178,8 +192,7 @@ describe('test and live, and one organization and another,', () => {
   });
 
   test('never mix: a payment needs an account of its own environment', async () => {
-    const row = { ...payment, id: 5, environment: 'live', processor: 'braintree' };
-    await insertRow(client, 'processor_account', { ...account, id: 'acct_bt', processor: 'braintree' });
+    const row = { ...payment, id: 5, environment: 'live' };
     await expect(insertRow(client, 'payment', row)).rejects.toMatchObject({ code: '23503' });
     await insertRow(client, 'payment', { ...row, environment: 'test' });
   });
@@ -277,7 +290,7 @@ describe('what is reserved of a payment', () => {
 
   test.for([
     'update payment set reserved = reserved + 1 where id = 9',
-    "insert into payment (id, organization_id, environment, processor, reserved) values (100, 'org_a', 'test', 'stripe', 1)",
+    "insert into payment (id, account_id, organization_id, environment, reserved) values (100, 'acct_test', 'org_a', 'test', 1)",
   ])('cannot be written by itself: %s', async (statement) => {
     await expect(client.query(statement)).rejects.toThrow(/follows its refunds and cannot be written/);
   });

@@ -124,9 +124,7 @@ test('a refund is tried again for as long as the proxy is down, and its password
   proxy.respond = proxyResponses.refuse(407);
   await failTwice();
   const accounts = await service.deps.db.processorAccount.findMany();
-  expect(accounts.filter(({ misconfiguredAt, throttledUntil }) => misconfiguredAt ?? throttledUntil)).toEqual(
-    [],
-  );
+  expect(accounts.filter(({ misconfiguredAt }) => misconfiguredAt)).toEqual([]);
   proxy.respond = (_client, open) => open();
   await untilCompleted(service, ids);
   const events = await service.deps.db.refundEvent.findMany({ where: { refundId: { in: ids } } });

@@ -10,6 +10,7 @@ import { useService } from '../../support/use-service.ts';
 // All refunds are inserted with times of their own: a replay is about the past.
 const service = useService({ workers: 0 });
 const owner = () => ({ organizationId: service.organization.id, environment: 'test' }) as const;
+const accountIn = (environment: string) => service.organization.accounts[environment as 'test'].stripe;
 const day = 24 * 60 * 60 * 1000;
 /** What is not said of a refund. */
 const usual = {
@@ -35,8 +36,8 @@ async function paymentOf(name: string, environment: string, isKnown = true): Pro
   if (known !== undefined) return known;
   const [{ id }] = await query(
     service.settings.DATABASE_URL,
-    `insert into payment (organization_id, environment, processor, amount, currency, charged_at)
-     values ('${owner().organizationId}', '${environment}', 'stripe',
+    `insert into payment (organization_id, environment, account_id, amount, currency, charged_at)
+     values ('${owner().organizationId}', '${environment}', '${accountIn(environment)}',
        ${isKnown ? `10000, 'usd', now() - interval '100 days'` : 'null, null, null'}) returning id`,
   );
   payments.set(key, BigInt(id));
@@ -57,6 +58,7 @@ async function past(daysAgo: number, given: Past = {}): Promise<string> {
   await db.refund.create({
     data: {
       ...{ id, ...owner(), environment: environment as 'test', transactionId: `ch_${payment}`, paymentId },
+      accountId: accountIn(environment),
       ...{ amount: BigInt(amount), currency: 'usd', reason: reason as 'other', requester, apiKeyId },
       ...{ status: failedAfter === null ? 'completed' : 'failed', processor: 'stripe', initiatedBy: 'api' },
       ...{ createdAt, updatedAt: createdAt, externalRefundId: `re_${count}` },

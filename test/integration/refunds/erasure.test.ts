@@ -107,7 +107,13 @@ async function storeEverywhere(): Promise<{ paid: Awaited<ReturnType<typeof crea
   const facts = { status: 'completed', message: `No refund of ${customer.text}` };
   const finding = { kind: 'missing_there', action: 'flagged', refundId: paid.id, transactionId };
   await db.reconciliationFinding.create({ data: { id: newId('fin'), runId: run.id, ...finding, facts } });
-  const work = { refundId: paid.id, ...owner(), processor: 'stripe', flaggedAt: clock.now() };
+  const work = {
+    refundId: paid.id,
+    ...owner(),
+    accountId: account.id,
+    processor: 'stripe',
+    flaggedAt: clock.now(),
+  };
   await db.refundWork.create({ data: { ...work, flagReason: 'missing_there', flagFacts: facts } });
   // As if the processor had said it.
   await service.ownerDb.$transaction(async (tx) => {
@@ -193,7 +199,8 @@ test('erasing by time spares later refunds, and is done once', async () => {
 /** Stores words about a refund in one place alone. */
 const words: Record<string, (refundId: string) => Promise<unknown>> = {
   flag: async (refundId) => {
-    const work = { refundId, ...owner(), processor: 'stripe', flaggedAt: new Date() };
+    const accountId = service.organization.accounts.test.stripe;
+    const work = { refundId, ...owner(), accountId, processor: 'stripe', flaggedAt: new Date() };
     const flagFacts = { message: customer.text };
     return await service.deps.db.refundWork.create({
       data: { ...work, flagReason: 'missing_there', flagFacts },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findAccount } from '#shared/processors/accounts/account.ts';
 import { setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
 import { stripeClient } from '../../sandbox/clients.ts';
@@ -122,8 +123,7 @@ test.each([
   ['a processor that keeps no metadata', ['a'], 'braintree', /^processor: Braintree keeps no metadata/],
 ])('refuses %s and keeps the setting', async (_what, keys, processor, message) => {
   const account = { organizationId: service.organization.id, environment: 'test', processor } as const;
-  const where = { organizationId_environment_processor: account };
-  const stored = () => service.deps.db.processorAccount.findUniqueOrThrow({ where });
+  const stored = () => findAccount(service.deps.db, account);
   const before = await stored();
   await expect(setSentMetadata(service.deps, { ...account, keys, actor: 'test' })).rejects.toThrow(message);
   expect(await stored()).toEqual(before);

@@ -8,7 +8,7 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { lockPaymentByName, newPayment } from '../../support/refunds/payments.ts';
 import { recordsOf } from '../../support/refunds/refund-records.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
-import { creationOf } from '../../support/refunds/statement-items.ts';
+import { creationOf, ownerOf } from '../../support/refunds/statement-items.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -30,10 +30,7 @@ describe('a statement that concurrent requests share', () => {
   test('fails only for the items of several hundred that violate a constraint', async () => {
     const run = randomUUID();
     const { create } = service.deps.statements;
-    const { payment: _, ...refund } = creationOf({
-      organizationId: service.organization.id,
-      environment: 'test',
-    });
+    const { payment: _, ...refund } = creationOf(ownerOf(service.organization));
     const poison = { ...refund, transactionId: paymentAt(0), amount: 0n };
     const poisoned = Array.from({ length: 5 }, () =>
       create({ ...poison, id: newId('ref'), eventId: newId('evt') }),

@@ -4,11 +4,11 @@ import { findChannel, openChannelUrl, setChannel } from '#shared/notifications/c
 import { findProvider, openClientSecret, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { secretContext } from '#shared/people/sign-in/second-factor.ts';
 import { SecretBox } from '#shared/platform/secrets/secrets.ts';
-import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { newPerson } from '../../support/people.ts';
 import { adminCli, cliSettings } from '../../support/processes/admin-cli.ts';
+import { openCredentials } from '../../support/processors/stored-credentials.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, refusalOf } from '../../support/webhooks/api-endpoints.ts';
 
@@ -141,7 +141,6 @@ test('after a change of the encryption key everything is encrypted with the new 
   const { encryptedSecret: bytes, encryptionKeyId: keyId } = await db.secondFactor.findFirstOrThrow();
   expect(alone.open({ keyId, bytes }, secretContext(userId))).toBe(secret);
   for (const account of await db.processorAccount.findMany()) {
-    const { encryptionKeyId: keyId, encryptedCredentials: bytes } = account;
-    expect(JSON.parse(alone.open({ keyId, bytes }, credentialContext(account)))).toHaveProperty('apiBase');
+    expect(openCredentials(alone, account)).toHaveProperty('apiBase');
   }
 });

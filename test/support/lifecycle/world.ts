@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '#shared/platform/errors.ts';
-import type { AccountName } from '#shared/processors/accounts/connections.ts';
+import type { AccountName } from '#shared/processors/accounts/account.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { requestResync } from '#shared/refunds/changes/work.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';

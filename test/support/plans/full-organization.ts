@@ -49,8 +49,8 @@ export async function fillOrganization(
       days: 90,
     });
     await client.query(
-      `insert into refund_work (refund_id, organization_id, environment, processor, due_at)
-       select id, organization_id, environment, processor, now() from refund where status <> 'pending'
+      `insert into refund_work (refund_id, account_id, organization_id, environment, processor, due_at)
+       select id, account_id, organization_id, environment, processor, now() from refund where status <> 'pending'
        on conflict (refund_id) do update set due_at = now()`,
     );
     await client.query(
@@ -86,8 +86,8 @@ function otherOrganizations(count: number): string {
     keys as (insert into api_key (id, organization_id, environment, name, scopes, hash, last_four, created_by, created_at)
       select 'key_other' || n, 'org_other' || n, 'test', '', '{}', sha256(n::bytea), 'abcd', 'test', now() - interval '30 days' from n),
     accounts as (insert into processor_account
-      (id, organization_id, environment, processor, encrypted_credentials, encryption_key_id, updated_at)
-      select 'acc_other' || n, 'org_other' || n, 'test', 'stripe', '', '', now() from n)
+      (id, organization_id, environment, processor, name, is_default, encrypted_credentials, encryption_key_id, updated_at)
+      select 'acc_other' || n, 'org_other' || n, 'test', 'stripe', 'stripe', true, '', '', now() from n)
     insert into webhook_endpoint (id, organization_id, environment, url, events, encrypted_secret, encryption_key_id, created_at, updated_at)
     select 'we_other' || n, 'org_other' || n, 'test', 'http://127.0.0.1:1/', '{*}', '', '', now(), now() from n`;
 }

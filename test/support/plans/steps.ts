@@ -276,7 +276,7 @@ export function stepsOf(
         const names = [transactionId, randomUUID(), randomUUID()];
         for (const transaction_ids of [[], names]) {
           const asked = {
-            ...{ organization_id: owner.organizationId, environment: 'test', processor: 'stripe' },
+            account_id: organization.accounts.test.stripe,
             transaction_id: names.at(-1),
             transaction_ids,
           };
@@ -290,7 +290,7 @@ export function stepsOf(
         ...{ refunds: [], unrefundable: null },
         ...{ hasTransfer: false, transferDestination: null, applicationFee: false },
       };
-      const of = { ...owner, processor: 'stripe', transactionId };
+      const of = { accountId: organization.accounts.test.stripe, transactionId };
       expect((await recordPayment(db, of, facts, new Date())).amount).toBe(100_000n);
     },
     'the roots of all days': {
@@ -428,7 +428,7 @@ export function stepsOf(
       },
     },
     'a comparison with a page of a processor': async () => {
-      const account = { ...owner, processor: 'stripe' };
+      const account = { ...owner, id: accountId, parentId: null };
       const theirs = {
         refundId: id,
         transactionIds: [transactionId],
@@ -446,7 +446,7 @@ export function stepsOf(
     },
     'what a processor should have': async () => {
       const window = { from: new Date(Date.now() - 3_600_000), to: new Date() };
-      for await (const _batch of sentWithin(db, { ...owner, processor: 'stripe' }, window));
+      for await (const _batch of sentWithin(db, { ...owner, id: accountId, parentId: null }, window));
     },
     'deliveries of new events': async () => {
       await createNew();

@@ -1,5 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
-import type { AccountName } from '#shared/processors/accounts/connections.ts';
+import type { AccountName } from '#shared/processors/accounts/account.ts';
 import type { CallOptions, Processor } from '#shared/processors/contract/processor.ts';
 import { replacing } from '../replacing.ts';
 import type { TestService } from '../service.ts';

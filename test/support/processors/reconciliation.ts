@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import type { ReconciliationFinding, ReconciliationRun } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
-import { type AccountName, loadAccount } from '#shared/processors/accounts/connections.ts';
+import type { AccountName } from '#shared/processors/accounts/account.ts';
+import { findAccount } from '#shared/processors/accounts/account.ts';
 import type { ListingWindow } from '#shared/processors/contract/processor.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '#shared/reconciliation/runs.ts';
@@ -21,7 +22,7 @@ export async function accountOf(
   processor: ProcessorName,
   { organizationId = organization.id, environment = 'test' }: WhichAccount = {},
 ): Promise<AccountName> {
-  return await loadAccount(deps.db, { organizationId, environment, processor });
+  return await findAccount(deps.db, { organizationId, environment, processor });
 }
 
 export interface Reconciled {

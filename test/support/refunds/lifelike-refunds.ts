@@ -41,7 +41,7 @@ function chance(row: string, purpose: number, limit: number): string {
   return `((hashint4extended(${row}::int, ${purpose}) & 9223372036854775807) % ${limit})`;
 }
 
-const columns = `id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+const columns = `id, account_id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
   initiated_by, api_key_id, external_refund_id, failure_code, failure_message, metadata, processor_status, accepted_at,
   created_at, updated_at, completed_at`;
 
@@ -85,12 +85,14 @@ const drawRefunds = `
       (case story when 'waiting' then 'pending' when 'settling' then 'processing' when 'unknown' then 'processing'
         when 'declined' then 'failed' when 'reversed' then 'failed' when 'withdrawn' then 'cancelled'
         when 'rejected' then 'cancelled' else 'completed' end)::refund_status as status,
+      (select id from processor_account as account where account.organization_id = $1 and account.environment = $2::environment
+        and account.processor = told.processor and account.is_default) as account_id,
       (select id from api_key where organization_id = $1 and environment = $2::environment order by id limit 1) as key_id,
       (select 'user:' || user_id from membership where organization_id = $1 order by user_id limit 1) as person
     from told
   )
   insert into drawn (${drawnColumns}, n, story, requester, decider, took, paid)
-  select 'ref_01' || substr(digest, 1, 24), $1, $2::environment,
+  select 'ref_01' || substr(digest, 1, 24), account_id, $1, $2::environment,
     ${transactionId}, last_payment_id + payment, processor,
     case when payment % 9 = 8 then paid / 3 when ${chance('n', 9, 3)} = 0 then paid / 2 else paid end,
     currency, (enum_range(null::refund_reason))[1 + ${chance('n', 10, 6)}], status, initiated_by,
@@ -120,20 +122,20 @@ const drawRefunds = `
   from timed cross join (select coalesce(max(id), 0) as last_payment_id from payment) as stored join ${failures} on failure.number = ${chance('n', 11, 5)}`;
 
 const insertPayments = `
-  insert into payment (id, organization_id, environment, processor, amount, currency, charged_at, fetched_at, created_at)
-  select payment_id, organization_id, environment, processor, min(paid), min(currency),
+  insert into payment (id, account_id, organization_id, environment, amount, currency, charged_at, fetched_at, created_at)
+  select payment_id, account_id, organization_id, environment, min(paid), min(currency),
     min(created_at) - interval '3 days', min(created_at), min(created_at)
   from drawn
-  group by payment_id, organization_id, environment, processor`;
+  group by payment_id, account_id, organization_id, environment`;
 
 const insertNames = `
-  insert into payment_name (organization_id, environment, processor, name, payment_id)
-  select distinct organization_id, environment, processor, transaction_id, payment_id from drawn`;
+  insert into payment_name (account_id, organization_id, environment, name, payment_id)
+  select distinct account_id, organization_id, environment, transaction_id, payment_id from drawn`;
 
 const insertWork = `
-  insert into refund_work (refund_id, organization_id, environment, processor, due_at, attempt_number, unknown_since,
+  insert into refund_work (refund_id, account_id, organization_id, environment, processor, due_at, attempt_number, unknown_since,
     flagged_at, flag_reason, flag_facts)
-  select id, organization_id, environment, processor, due_at, attempt_count, unknown_since, flagged_at, flag_reason,
+  select id, account_id, organization_id, environment, processor, due_at, attempt_count, unknown_since, flagged_at, flag_reason,
     coalesce(flag_facts, '{}')
   from drawn where due_at is not null or flagged_at is not null`;
 

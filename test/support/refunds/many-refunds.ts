@@ -13,8 +13,8 @@ export async function fillRefunds(client: pg.Client, refunds: LifelikeRefunds): 
   ]);
   await client.query(
     `insert into processor_account
-       (id, organization_id, environment, processor, encrypted_credentials, encryption_key_id, updated_at)
-     select 'acc_' || md5($1 || $2 || name), $1, $2::environment, name, '', 'none', $3
+       (id, organization_id, environment, processor, name, is_default, encrypted_credentials, encryption_key_id, updated_at)
+     select 'acc_' || md5($1 || $2 || name), $1, $2::environment, name, name, true, '', 'none', $3
      from unnest(array['stripe', 'braintree']) as name`,
     [organizationId, environment, now],
   );

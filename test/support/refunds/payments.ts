@@ -5,7 +5,7 @@ import {
   type PaymentKey,
   readFacts,
 } from '#shared/payments/payment.ts';
-import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { loadAccount } from '#shared/processors/accounts/account.ts';
 import { recordKnown } from '#shared/refunds/changes/record-payment.ts';
 import type { TestService } from '../service.ts';
 
@@ -34,7 +34,12 @@ type PaymentReading =
 /** Reads a payment as a creation does, and records what the processor says. */
 export async function readPayment(deps: Dependencies, key: PaymentKey): Promise<PaymentReading> {
   const account = await loadAccount(deps.db, key);
-  const found = await readFacts(deps, account, key.transactionId, await deps.lookups.payment(key));
+  const found = await readFacts(
+    deps,
+    { account, answer: null },
+    key.transactionId,
+    await deps.lookups.payment(key),
+  );
   if (found.kind === 'stored') return { kind: 'known', payment: found.payment };
   if (found.kind !== 'read') return found;
   return { kind: 'known', payment: await recordKnown(deps, key, found) };

@@ -17,8 +17,8 @@ export async function flagByHand(
   { reason, facts }: Flag = { reason: 'outcome_unknown', facts: { message: 'Flagged by a test' } },
 ): Promise<RefundRecord> {
   await service.deps.db.$executeRaw`
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
-    SELECT id, organization_id, environment, processor, service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
+    INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
+    SELECT id, account_id, organization_id, environment, processor, service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
     FROM refund WHERE id = ${refundId}
     ON CONFLICT (refund_id) DO UPDATE SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason,
       flag_facts = excluded.flag_facts`;
@@ -28,8 +28,8 @@ export async function flagByHand(
 /** Takes a lease by hand, as a worker does that is heard of no more; what it holds is due. */
 export async function leaseByHand({ deps }: TestService, refundId: string, leaseMs: number): Promise<void> {
   await deps.db.$executeRaw`
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at, leased_until, lease_token)
-    SELECT id, organization_id, environment, processor, service_time(),
+    INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, due_at, leased_until, lease_token)
+    SELECT id, account_id, organization_id, environment, processor, service_time(),
       service_time() + ${leaseMs} * interval '1 millisecond', nextval('lease_token')
     FROM refund WHERE id = ${refundId}
     ON CONFLICT (refund_id) DO UPDATE SET leased_until = excluded.leased_until, lease_token = excluded.lease_token`;

@@ -48,9 +48,11 @@ export async function recordRefunds(
   count: number,
   owner: Owner = ownerOf(service),
 ): Promise<string[]> {
-  const items = Array.from({ length: count }, () => creationOf(owner));
-  const ids = items.map(({ id }) => id);
   const { db } = service.deps;
+  const where = { ...owner, processor: 'stripe', isDefault: true };
+  const { id: accountId } = await db.processorAccount.findFirstOrThrow({ where });
+  const items = Array.from({ length: count }, () => creationOf({ ...owner, accountId }));
+  const ids = items.map(({ id }) => id);
   await db.$transaction([
     db.$queryRaw`SELECT outcome FROM create_refunds(${toItems(items)}::jsonb)`,
     db.refundWork.updateMany({ where: { refundId: { in: ids } }, data: { dueAt: new Date('2100-01-01') } }),

@@ -99,8 +99,7 @@ export class Stage {
 
   get payment(): PaymentKey {
     const { transactionId } = this;
-    const { id: organizationId } = this.organization;
-    return { organizationId, environment: 'test', processor: this.run.processor, transactionId };
+    return { accountId: this.organization.accounts.test[this.run.processor], transactionId };
   }
 
   start(breakpoint: Breakpoint | null = null): Actor {
@@ -260,7 +259,7 @@ async function timeUntilDueMs(db: Database, refundId: string): Promise<number> {
 async function letTimePass(db: Database, refundId: string, passedMs: number): Promise<void> {
   await db.$executeRaw`
     WITH passed AS (
-      SELECT id, organization_id, processor, ${passedMs} * interval '1 millisecond' AS time
+      SELECT id, account_id, ${passedMs} * interval '1 millisecond' AS time
       FROM refund WHERE id = ${refundId}
     ), rested AS (
       UPDATE processor_account SET rate_limits = (
@@ -268,8 +267,7 @@ async function letTimePass(db: Database, refundId: string, passedMs: number): Pr
           'pausedUntil', (noted->>'pausedUntil')::timestamptz - time, 'slowedAt', (noted->>'slowedAt')::timestamptz - time))
         FROM jsonb_each(rate_limits) AS each(operation, noted))
       FROM passed
-      WHERE processor_account.organization_id = passed.organization_id
-        AND processor_account.processor = passed.processor AND rate_limits <> '{}'
+      WHERE processor_account.id = passed.account_id AND rate_limits <> '{}'
     )
     UPDATE refund_work SET
       leased_until = leased_until - time, due_at = due_at - time,

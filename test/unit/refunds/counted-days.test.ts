@@ -4,7 +4,8 @@ import { openVelocityReads } from '#shared/policies/policy-facts.ts';
 import { openRefundStatements } from '#shared/refunds/lifecycle/statements.ts';
 import { creationOf } from '../../support/refunds/statement-items.ts';
 
-const ownerOf = (organizationId: string) => ({ organizationId, environment: 'live' }) as const;
+const ownerOf = (organizationId: string) =>
+  ({ organizationId, environment: 'live', accountId: 'acc_any' }) as const;
 
 /** A database that never answers statements about the organization `large`, and those statements. */
 function hangingFor(answer: (values: unknown[]) => unknown[]) {

@@ -157,7 +157,10 @@ function WaitingRefund({ waiting }: WaitingProps) {
             ]}
           />
         </Card>
-        <PaymentCard payment={payment} transactionId={refund.transactionId}>
+        <PaymentCard
+          payment={{ ...payment, processor: refund.processor }}
+          transactionId={refund.transactionId}
+        >
           <PaymentRefunds refunds={others} areOthers />
         </PaymentCard>
       </div>

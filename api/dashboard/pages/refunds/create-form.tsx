@@ -40,7 +40,7 @@ interface CreateReviewProps {
   /** The form as it was submitted. */
   body: unknown;
   entry: RefundEntry;
-  payment: KnownPayment;
+  payment: KnownPayment & { processor: string };
   verdict: PolicyVerdict;
 }
 

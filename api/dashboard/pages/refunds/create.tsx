@@ -90,16 +90,16 @@ async function review(deps: ApiDependencies, request: FastifyRequest, entry: Ref
 /** @throws ServiceError validation_error when the payment does not allow the refund. */
 function refundable(
   entry: RefundEntry,
-  { payment, unrefundable }: Pick<PaymentExamination, 'payment' | 'unrefundable'>,
-): KnownPayment {
+  { payment, processor, unrefundable }: Pick<PaymentExamination, 'payment' | 'processor' | 'unrefundable'>,
+): KnownPayment & { processor: string } {
   if (unrefundable !== null) throw problemAt('transactionId', unrefundable.message);
-  if (payment === null) {
+  if (payment === null || processor === null) {
     throw problemAt(
       'transactionId',
       'No processor account has this payment. Check the ID and whether you are in test or live.',
     );
   }
-  const { currency, processor } = payment;
+  const { currency } = payment;
   if (entry.currency !== currency) {
     throw problemAt('currency', `The payment is in ${currency.toUpperCase()}. Choose that currency.`);
   }
@@ -112,7 +112,7 @@ function refundable(
     throw problemAt('amount', `At most ${formatAmount(left, currency)} can still be refunded.`);
   const problem = processorKind(processor).amountProblem(entry.amount, currency);
   if (problem !== null) throw problemAt('amount', problem);
-  return payment;
+  return { ...payment, processor };
 }
 
 async function create(

@@ -213,7 +213,7 @@ function State({ detail }: DetailProps) {
         <div class="columns">
           <RefundFacts {...{ refund, who, isUncertain }} />
           <PaymentCard
-            payment={payment}
+            payment={{ ...payment, processor: refund.processor }}
             transactionId={refund.transactionId}
             page={`/payments/${encodeURIComponent(refund.transactionId)}`}
           >

@@ -73,15 +73,8 @@ interface PaymentCardProps {
 
 type ShownPayment = Pick<
   Payment,
-  | 'processor'
-  | 'environment'
-  | 'amount'
-  | 'currency'
-  | 'chargedAt'
-  | 'reserved'
-  | 'refundedOutside'
-  | 'fetchedAt'
->;
+  'environment' | 'amount' | 'currency' | 'chargedAt' | 'reserved' | 'refundedOutside' | 'fetchedAt'
+> & { processor: string };
 
 /** The payment as last read, the refunded amounts and the remaining amount. */
 export function PaymentCard({ payment, transactionId, page, children }: PaymentCardProps) {

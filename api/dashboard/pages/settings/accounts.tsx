@@ -3,10 +3,9 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
 import { setRefundColumns } from '#shared/organizations/organization-settings.ts';
-import { ServiceError } from '#shared/platform/errors.ts';
 import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
 import { abilityLabels, refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
-import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { findAccount } from '#shared/processors/accounts/account.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import {
   type LimitedOperation,
@@ -66,11 +65,7 @@ async function testAccount(
   processor: string,
 ): Promise<ConnectionTest> {
   const { owner, actor } = contextOf(request);
-  const key = { ...owner, processor };
-  if ((await deps.db.processorAccount.count({ where: key })) === 0) {
-    throw new ServiceError('not_found', 'This account is not set up.');
-  }
-  return await testConnection(deps, { account: await loadAccount(deps.db, key), actor });
+  return await testConnection(deps, { account: await findAccount(deps.db, { ...owner, processor }), actor });
 }
 
 interface AccountsProps {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { accountAt } from '#shared/processors/accounts/account.ts';
 import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/accounts/set-credentials.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
@@ -21,7 +22,7 @@ export function credentialPages(scope: Api, deps: ApiDependencies): void {
   const schemaOf = (request: FastifyRequest) => schemaFor(deps, processorInPath(request));
   const read = async (request: FastifyRequest) => {
     const processor = processorInPath(request);
-    const where = { ...contextOf(request).owner, processor };
+    const where = accountAt({ ...contextOf(request).owner, processor });
     const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
     return { processor, isSetUp, schema: schemaOf(request) };
   };

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { maxRefundColumns } from '#shared/organizations/organization-settings.ts';
-import { findSentMetadata, maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
+import { findAccount } from '#shared/processors/accounts/account.ts';
+import { maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { Form } from '../../components/form.tsx';
 import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
@@ -53,7 +54,7 @@ export function RefundColumnsForm() {
 /** `/settings/accounts/<processor>/metadata`: what the processor gets of the metadata of refunds. */
 export function sentMetadataPage(scope: Api, deps: ApiDependencies): void {
   const read = async (request: FastifyRequest) => {
-    const { sentMetadataKeys } = await findSentMetadata(deps.db, keeperOf(request));
+    const { sentMetadataKeys } = await findAccount(deps.db, keeperOf(request));
     return { processor: processorInPath(request), sentMetadataKeys };
   };
   const save = confirmed('admin');

@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Prisma } from '#shared/platform/database.ts';
-import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { ownAddressAt } from '#test/support/processors/at-sandbox.ts';
 import { paused } from '#test/support/processors/paused.ts';
+import { openCredentials } from '#test/support/processors/stored-credentials.ts';
 import { everyCell } from '#test/support/stores/database-content.ts';
 import { useService } from '#test/support/use-service.ts';
 
@@ -254,8 +254,6 @@ describe('without DASHBOARD_SETS_ADDRESSES', () => {
     expect((await visitor.post(url, fields)).status).toBe(303);
     const where = { organizationId, environment: 'test', processor: 'stripe' } as const;
     const account = await ordinary.deps.db.processorAccount.findFirstOrThrow({ where });
-    const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
-    const opened = ordinary.deps.secrets.open(sealed, credentialContext(where));
-    expect(JSON.parse(opened)).toEqual({ secretKey });
+    expect(openCredentials(ordinary.deps.secrets, account)).toEqual({ secretKey });
   });
 });

@@ -63,8 +63,8 @@ test('stops counting at a hundred', async () => {
   const many = { organizationId: 'org_many', environment: 'live' } as const;
   await withClient(databaseUrl(), (client) => fillRefunds(client, { ...many, count: 150, now, days: 1 }));
   await db.$executeRaw`
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, flagged_at, flag_reason)
-    SELECT id, organization_id, environment, processor, ${now}, 'outcome_unknown' FROM refund
+    INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, flagged_at, flag_reason)
+    SELECT id, account_id, organization_id, environment, processor, ${now}, 'outcome_unknown' FROM refund
     WHERE organization_id = ${many.organizationId}
     ON CONFLICT (refund_id) DO UPDATE SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason`;
   const { flagged } = await readNeedsAttention(db, many);

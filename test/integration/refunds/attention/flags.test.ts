@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { readAttention } from '#api/cli/reports/refund-attention.ts';
 import { markPaymentStale } from '#shared/payments/payment.ts';
 import { abilitiesOf, noteAbility, refusedAbilities } from '#shared/processors/accounts/abilities.ts';
-import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { findAccount } from '#shared/processors/accounts/account.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
@@ -171,7 +171,7 @@ describe('credentials', () => {
   const account = () =>
     ({ organizationId: service.organization.id, environment: 'test', processor: 'stripe' }) as const;
   const stripe = {
-    read: () => loadAccount(service.deps.db, account()),
+    read: () => findAccount(service.deps.db, account()),
     async setKey(secretKey: string) {
       const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
       const credentials = { secretKey, apiBase };

@@ -48,23 +48,27 @@ async function flood(): Promise<void> {
   const { db } = service.deps;
   const { id } = await newRefund(service);
   await db.$executeRaw`
-    INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+    INSERT INTO refund (id, account_id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
       initiated_by, requester, created_at, updated_at)
-    SELECT 'ref_flood' || n, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
+    SELECT 'ref_flood' || n, account_id, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
       'processing', 'api', requester, created_at, updated_at
     FROM refund, generate_series(1, 1999) AS n WHERE refund.id = ${id} ON CONFLICT DO NOTHING`;
   await db.$executeRaw`
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
-    SELECT id, organization_id, environment, processor, service_time() FROM refund WHERE id LIKE 'ref_flood%'`;
+    INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, due_at)
+    SELECT id, account_id, organization_id, environment, processor, service_time() FROM refund WHERE id LIKE 'ref_flood%'`;
 }
 
-/** Accounts with refunds that are due in an hour. */
+/** Connected accounts with refunds that are due in an hour. */
 async function addIdleAccounts(count: number): Promise<void> {
-  await service.deps.db.$executeRaw`
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
-    SELECT id, 'org_idle' || lpad(n::text, 4, '0'), environment, processor, service_time() + interval '1 hour'
-    FROM (SELECT *, row_number() OVER () AS n FROM refund WHERE id LIKE 'ref_flood%' LIMIT ${count}) AS refund
-    ON CONFLICT (refund_id) DO UPDATE SET organization_id = excluded.organization_id, due_at = excluded.due_at`;
+  const { db } = service.deps;
+  await db.$executeRaw`
+    INSERT INTO processor_account (id, organization_id, environment, processor, name, parent_id, connected_account, updated_at)
+    SELECT 'acc_idle' || lpad(n::text, 4, '0'), organization_id, environment, processor, name || '/acct_' || n, id, 'acct_' || n, updated_at
+    FROM processor_account, generate_series(1, ${count}) AS n WHERE id = ${service.organization.accounts.test.stripe}`;
+  await db.$executeRaw`
+    UPDATE refund_work SET account_id = 'acc_idle' || lpad(each.n::text, 4, '0'), due_at = service_time() + interval '1 hour'
+    FROM (SELECT id, row_number() OVER () AS n FROM refund WHERE id LIKE 'ref_flood%' LIMIT ${count}) AS each
+    WHERE refund_id = each.id`;
 }
 
 async function claim(deps: Dependencies, most: number): Promise<Claim[]> {

@@ -85,9 +85,9 @@ test('a backlog is claimed in batches and recorded by key, although it was plann
   // In parts, because each refund writes the row of their payment, of which a transaction keeps all versions.
   for (let last = 500; last <= 7_000; last += 500)
     await db.$executeRaw`
-      INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+      INSERT INTO refund (id, account_id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
         initiated_by, requester, created_at, updated_at)
-      SELECT 'ref_waiting' || n, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
+      SELECT 'ref_waiting' || n, account_id, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
         'processing', 'api', requester, service_time(), service_time()
       FROM refund, generate_series(${last}::int - 499, ${last}::int) AS n WHERE refund.id = ${model}`;
   // As in an outage: the plan is from before, when next to nothing was due.
@@ -96,8 +96,8 @@ test('a backlog is claimed in batches and recorded by key, although it was plann
   await postpone([await service.deps.statements.claim(model)], 0);
   await db.refundWork.updateMany({ data: { dueAt: new Date('2100-01-01') } });
   await db.$executeRaw`
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
-    SELECT id, organization_id, environment, processor, service_time() FROM refund WHERE id LIKE 'ref_waiting%'`;
+    INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, due_at)
+    SELECT id, account_id, organization_id, environment, processor, service_time() FROM refund WHERE id LIKE 'ref_waiting%'`;
   const claimed: Claim[] = [];
   for (let batch = 1; batch <= 3; batch += 1) {
     const before = await rowsRead();

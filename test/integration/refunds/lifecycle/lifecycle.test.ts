@@ -5,7 +5,7 @@ import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { lengthenTimeline } from '#test/support/refunds/long-timeline.ts';
 import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
 import { makeDue, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
-import { creationOf } from '#test/support/refunds/statement-items.ts';
+import { creationOf, ownerOf } from '#test/support/refunds/statement-items.ts';
 import { testedBackends } from '#test/support/release.ts';
 import { untilChange, untilVerdict } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -109,7 +109,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     const body = { transactionId, amount: 100, reason: 'other', currency: 'eur' };
     expect((await service.call('POST', '/v1/refunds', { body })).status).toBe(200);
     const { organization, deps } = service;
-    const { payment: _, ...asked } = creationOf({ organizationId: organization.id, environment: 'test' });
+    const { payment: _, ...asked } = creationOf(ownerOf(organization));
     const answer = await deps.statements.create({ ...asked, transactionId });
     expect(answer).toMatchObject({ outcome: 'refused', refund: null, payment: { currency: 'eur' } });
     expect((await storedPayment(service, transactionId)).reserved).toBe(100n);

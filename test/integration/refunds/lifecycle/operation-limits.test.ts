@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { type AccountName, withoutCredentials } from '#shared/processors/accounts/connections.ts';
-import { noteRateLimit, partOfRate, setCallsPerSecond } from '#shared/processors/accounts/rate-limits.ts';
+import { type AccountName, withoutCredentials } from '#shared/processors/accounts/account.ts';
+import { setCallsPerSecond } from '#shared/processors/accounts/account-settings.ts';
+import { noteRateLimit, partOfRate } from '#shared/processors/accounts/rate-limits.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { HeldTime } from '#test/support/clocks.ts';
 import { paused } from '#test/support/processors/paused.ts';
@@ -45,14 +46,14 @@ async function due(count: number, externalRefundId: string | null = null): Promi
   await db.refundWork.deleteMany({ where: { refundId: id } });
   await db.$executeRaw`
     WITH made AS (
-      INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+      INSERT INTO refund (id, account_id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
         initiated_by, requester, external_refund_id, created_at, updated_at)
-      SELECT id || n, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other', 'processing', 'api',
+      SELECT id || n, account_id, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other', 'processing', 'api',
         requester, ${externalRefundId} || n, created_at, updated_at
       FROM refund, generate_series(1, ${count}) AS n WHERE refund.id = ${id}
-      RETURNING id, organization_id, environment, processor
+      RETURNING id, account_id, organization_id, environment, processor
     )
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
+    INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, due_at)
     SELECT *, service_time() FROM made`;
 }
 

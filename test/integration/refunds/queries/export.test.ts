@@ -83,6 +83,7 @@ test('exports each refund once, in batches, while others are created and changed
         ...template,
         metadata: {},
         arrival: {},
+        options: {},
         id: `ref_new${sizes.length}`,
         createdAt: new Date(now.getTime() + 1_000 * sizes.length),
       },

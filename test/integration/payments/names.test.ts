@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
+import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+
+test.each([
+  ['a checkout session', { checkoutSession: 'cs_test_1' }, 'cs_test_1'],
+  ['an invoice', { invoice: 'in_1' }, 'in_1'],
+])('a refund by the id of %s is one of its charge, and the id is remembered', async (_what, fields, name) => {
+  const charge = await newPayment(service, fields);
+  const { id, transactionId } = await newRefund(service, { transactionId: name });
+  expect(transactionId).toBe(name);
+  await advanceRefund(service.deps, id);
+  const { paymentId, externalRefundId } = await rowOf(service, id);
+  expect(await service.sandbox.refunds({ transactionId: charge })).toMatchObject([
+    { id: externalRefundId, key: id },
+  ]);
+  const byCharge = await newRefund(service, { transactionId: charge });
+  expect((await rowOf(service, byCharge.id)).paymentId).toBe(paymentId);
+  const { body } = await service.call('GET', `/v1/payments/${name}`);
+  expect(body.data.ids).toEqual(expect.arrayContaining([name, charge]));
+});
+
+test('an id that stands for several payments is refused, and the error lists them', async () => {
+  const parts = [
+    await newPayment(service, { invoice: 'in_parts' }),
+    await newPayment(service, { invoice: 'in_parts' }),
+  ];
+  const answers = await Promise.all([
+    askForRefund(service, { transactionId: 'in_parts' }),
+    service.call('GET', '/v1/payments/in_parts'),
+    service.call('POST', '/v1/policies/check', { body: { transactionId: 'in_parts' } }),
+  ]);
+  for (const { status, body } of answers) {
+    expect([status, body.error.code]).toEqual([400, 'validation_error']);
+    expect(body.error.message).toMatch(/^transactionId: /);
+    for (const id of parts) expect(body.error.message).toContain(id.slice(3));
+  }
+});
+
+test('a refund by the order id of a Braintree sale is one of that sale', async () => {
+  const sale = await newPayment(service, { processor: 'braintree', orderId: 'order 17' });
+  expect(sale).not.toBe('order-17');
+  const named = await newPayment(service, { processor: 'braintree', orderId: 'order-17' });
+  const { id } = await newRefund(service, { processor: 'braintree', transactionId: 'order-17' });
+  await advanceRefund(service.deps, id);
+  const { externalRefundId } = await rowOf(service, id);
+  expect(await service.sandbox.refunds({ processor: 'braintree', transactionId: named })).toMatchObject([
+    { id: externalRefundId },
+  ]);
+});

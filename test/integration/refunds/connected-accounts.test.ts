@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '#shared/platform/ids.ts';
+import { setCallsPerSecond } from '#shared/processors/accounts/account-settings.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { findDueAccounts } from '#shared/reconciliation/runs.ts';
+import { sandboxCredentials } from '../../sandbox/processors.ts';
+import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
+import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
+import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
+import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const webhooks = useWebhooks(service);
+const seller = 'acct_seller1';
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null }));
+afterEach(async () => {
+  await service.sandbox.clearFaults();
+  await service.sandbox.account(seller, { isConnected: true, balance: null });
+});
+
+const parent = () => service.organization.accounts.test.stripe;
+const connected = (connectedAccount = seller) =>
+  service.deps.db.processorAccount.findFirst({ where: { connectedAccount, parentId: parent() } });
+
+/** A direct charge of 100.00 USD. */
+const directCharge = (connectedAccount = seller) =>
+  service.sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd', connectedAccount });
+
+const movedAt = (connectedAccount: string, transactionId: string) =>
+  service.sandbox.refunds({ processor: 'stripe', connectedAccount, transactionId });
+
+async function refundOf(connectedAccount = seller) {
+  const transactionId = await directCharge(connectedAccount);
+  return await newRefund(service, { transactionId, connectedAccount });
+}
+
+test('a refund of a direct charge is sent, read and settled on behalf of its connected account', async () => {
+  const { id, transactionId } = await refundOf();
+  await advanceRefund(service.deps, id);
+  const [moved] = await movedAt(seller, transactionId);
+  expect(moved).toMatchObject({ key: id, amount: 1_000 });
+  expect(await service.sandbox.refunds({ processor: 'stripe', transactionId })).toEqual([]);
+  await service.sandbox.driveRefund(moved?.id ?? '', { status: 'succeeded' });
+  await makeDue(service, id);
+  await advanceRefund(service.deps, id);
+  expect(await rowOf(service, id)).toMatchObject({ status: 'completed', isConnected: true });
+});
+
+test('a lost answer is looked up at the connected account, and the refund is made once', async () => {
+  const { id, transactionId } = await refundOf();
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'reset-after-apply' });
+  for (let step = 0; step < 3; step += 1) {
+    await makeDue(service, id);
+    await advanceRefund(service.deps, id);
+  }
+  expect(await movedAt(seller, transactionId)).toHaveLength(1);
+  expect((await rowOf(service, id)).externalRefundId).not.toBeNull();
+});
+
+test('the first use makes one account, also of many at once, with the settings of its parent and no credentials', async () => {
+  const place = {
+    organizationId: service.organization.id,
+    environment: 'test',
+    processor: 'stripe',
+  } as const;
+  await setCallsPerSecond(service.deps, { ...place, callsPerSecond: 77, actor: 'test' });
+  const refunds = await Promise.all(Array.from({ length: 5 }, () => refundOf('acct_seller2')));
+  const rows = await Promise.all(refunds.map(({ id }) => rowOf(service, id)));
+  expect(new Set(rows.map(({ accountId }) => accountId)).size).toBe(1);
+  expect(await connected('acct_seller2')).toMatchObject({
+    ...{ name: 'stripe/acct_seller2', encryptedCredentials: null, isDefault: false, callsPerSecond: 77 },
+  });
+  await setCallsPerSecond(service.deps, { ...place, callsPerSecond: null, actor: 'test' });
+  expect((await connected('acct_seller2'))?.callsPerSecond).toBeNull();
+});
+
+test.each([
+  ['a view', 'GET', '/v1/payments/'],
+  ['a dry run', 'POST', '/v1/refunds'],
+] as const)('%s stores no connected account', async (_what, method, url) => {
+  const connectedAccount = 'acct_unused1';
+  const transactionId = await directCharge(connectedAccount);
+  const answer =
+    method === 'GET'
+      ? await service.call('GET', `${url}${transactionId}?connectedAccount=${connectedAccount}`)
+      : await askForRefund(service, { transactionId, connectedAccount, dryRun: true });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  expect(await connected(connectedAccount)).toBeNull();
+});
+
+test('an account that is not connected, and one of another processor, get 400 and nothing is stored', async () => {
+  const { status, body } = await askForRefund(service, {
+    transactionId: 'ch_any',
+    connectedAccount: 'acct_missing1',
+  });
+  expect([status, body.error.code]).toEqual([400, 'validation_error']);
+  expect(body.error.message).toMatch(/^connectedAccount: Stripe gives no access to it\./);
+  expect(await connected('acct_missing1')).toBeNull();
+  const atBraintree = await askForRefund(service, { processor: 'braintree', connectedAccount: seller });
+  expect(atBraintree.body.error.message).toBe('connectedAccount: Braintree has no connected accounts.');
+  const odd = await askForRefund(service, { transactionId: 'ch_any', connectedAccount: 'seller' });
+  expect(odd.body.error.message).toMatch(/^connectedAccount: must be the ID of a connected account/);
+});
+
+test('a payment of a connected account is unknown under the platform and under another connected account', async () => {
+  const transactionId = await directCharge();
+  for (const where of [{ account: 'stripe' }, { connectedAccount: 'acct_seller3' }]) {
+    const { status, body } = await askForRefund(service, { transactionId, ...where });
+    expect([status, body.error.code]).toEqual([502, 'processor_error']);
+  }
+});
+
+test('a payment of a connected account that is on record is found without naming that account', async () => {
+  const { transactionId, id } = await refundOf();
+  const again = await newRefund(service, { transactionId });
+  expect((await rowOf(service, again.id)).accountId).toBe((await rowOf(service, id)).accountId);
+  const { body } = await service.call('GET', `/v1/refunds/${id}?include=account`);
+  expect(body.data.account).toEqual({
+    ...{ id: (await connected())?.id, name: `stripe/${seller}`, connectedAccount: seller },
+  });
+});
+
+describe('an event of the platform', () => {
+  const report = async (
+    refund: { id: string; externalRefundId: string | null; transactionId: string },
+    more: object,
+  ) => {
+    const reported = {
+      externalRefundId: refund.externalRefundId ?? '',
+      refundId: refund.id,
+      transactionId: refund.transactionId,
+    };
+    const webhook = signStripe(JSON.stringify({ ...stripeEvent(reported), ...more }));
+    return await webhooks.send('stripe', webhook);
+  };
+
+  test('goes to the connected account that it names', async () => {
+    const { id } = await refundOf();
+    await advanceRefund(service.deps, id);
+    const row = await rowOf(service, id);
+    expect((await report(row, { account: seller })).status).toBe(200);
+    expect(await webhooks.events()).toMatchObject([{ accountId: row.accountId, refundId: id }]);
+    expect((await rowOf(service, id)).resyncRequestedAt).not.toBeNull();
+    await service.ownerDb.processorEvent.deleteMany();
+  });
+
+  test.each([
+    ['of the platform itself', {}],
+    ['of an account that was never used', { account: 'acct_stranger1' }],
+  ])('changes nothing of a connected account when it is %s', async (_what, about) => {
+    const { id } = await refundOf();
+    await advanceRefund(service.deps, id);
+    expect((await report(await rowOf(service, id), about)).status).toBe(200);
+    expect(await webhooks.events()).toEqual([]);
+    expect((await rowOf(service, id)).resyncRequestedAt).toBeNull();
+  });
+});
+
+test('what one connected account is refused marks that one alone, until its parent gets other credentials', async () => {
+  const { id } = await refundOf();
+  await service.sandbox.account(seller, { isConnected: false });
+  await advanceRefund(service.deps, id);
+  expect((await connected())?.misconfiguredAt).not.toBeNull();
+  const own = await service.deps.db.processorAccount.findUniqueOrThrow({ where: { id: parent() } });
+  expect(own.misconfiguredAt).toBeNull();
+  await service.sandbox.account(seller, { isConnected: true });
+  const { stripe: credentials } = sandboxCredentials('test', service.sandboxUrl);
+  const place = {
+    organizationId: service.organization.id,
+    environment: 'test',
+    processor: 'stripe',
+  } as const;
+  const { resumedRefunds } = await setProcessorAccount(service.deps, {
+    ...place,
+    credentials,
+    actor: 'test',
+  });
+  expect(resumedRefunds).toBeGreaterThan(0);
+  expect((await connected())?.misconfiguredAt).toBeNull();
+  await advanceRefund(service.deps, id);
+  expect((await rowOf(service, id)).externalRefundId).not.toBeNull();
+});
+
+test('only the connected accounts that were used lately are reconciled', async () => {
+  await refundOf();
+  const used = await connected();
+  const {
+    id: _id,
+    encryptedCredentials: _c,
+    encryptionKeyId: _k,
+    abilities: _a,
+    rateLimits: _r,
+    ...columns
+  } = used as NonNullable<typeof used>;
+  const idle = { ...columns, id: newId('acc'), name: 'stripe/acct_idle1', connectedAccount: 'acct_idle1' };
+  await service.deps.db.processorAccount.create({ data: { ...idle, usedAt: new Date('2020-01-01') } });
+  const settings = { ...service.settings, RECONCILIATION_INTERVAL_MS: 3_600_000 };
+  const due = (await findDueAccounts({ ...service.deps, settings })).map((account) => account.id);
+  expect(due).toContain(used?.id);
+  expect(due).not.toContain(idle.id);
+});
