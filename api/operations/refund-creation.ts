@@ -34,7 +34,7 @@ export const whichAccount = {
 };
 
 /** The id or the name of an account. */
-export function accountField(description: string) {
+function accountField(description: string) {
   return z
     .string({ error: 'must be a string' })
     .min(1, { error: 'must not be empty' })

@@ -141,6 +141,13 @@ class Payments extends Methods {
   }
 }
 
+class Accounts extends Methods {
+  /** The accounts at processors that refunds can be requested of, without their credentials. */
+  async list(options: api.RequestOptions = {}): Promise<api.Account[]> {
+    return await this.transport.data('GET /v1/accounts', options);
+  }
+}
+
 class Policies extends Methods {
   /** Whether a payment can be refunded, and up to how much. Nothing is changed. */
   async check(body: api.CheckPolicy, options: api.RequestOptions = {}): Promise<api.PolicyCheck> {
@@ -298,6 +305,7 @@ export class RefundClient {
   readonly refunds: Refunds;
   readonly refundBatches: RefundBatches;
   readonly payments: Payments;
+  readonly accounts: Accounts;
   readonly policies: Policies;
   readonly events: Events;
   readonly webhookEndpoints: WebhookEndpoints;
@@ -309,6 +317,7 @@ export class RefundClient {
     this.refunds = new Refunds(transport);
     this.refundBatches = new RefundBatches(transport);
     this.payments = new Payments(transport);
+    this.accounts = new Accounts(transport);
     this.policies = new Policies(transport);
     this.events = new Events(transport);
     this.webhookEndpoints = new WebhookEndpoints(transport);

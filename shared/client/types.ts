@@ -24,6 +24,7 @@ export type UpdateRefund = BodyOf<'updateRefund'>;
 export type RejectRefund = BodyOf<'rejectRefund'>;
 export type RefundDryRun = Schemas['RefundDryRun'];
 export type Payment = Schemas['Payment'];
+export type Account = Schemas['Account'];
 export type RefundBatch = Schemas['RefundBatch'];
 export type DetailedRefundBatch = Schemas['DetailedRefundBatch'];
 export type RefundBatchResult = Schemas['RefundBatchResult'];

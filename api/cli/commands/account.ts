@@ -174,9 +174,11 @@ export const accountCommands = commands('set up, limit and list processor accoun
       'set what refunds do with the transfer and the application fee of their payment, unless they say otherwise',
     options: {
       ...{ organization, environment, processor, name },
-      transfers: required(choice('<what>', transferDefaults, 'what becomes of the transfer')),
+      transfers: required(
+        choice('<what>', transferDefaults, 'keep the transfer, or reverse it in proportion'),
+      ),
       applicationFees: required(
-        choice('<what>', applicationFeeDefaults, 'what becomes of the application fee'),
+        choice('<what>', applicationFeeDefaults, 'keep the application fee, or refund it in proportion'),
       ),
     },
     explanation: defaultsHelp,

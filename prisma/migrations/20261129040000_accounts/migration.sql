@@ -4,6 +4,7 @@
 -- No version before this one was released, so none runs meanwhile and no table is large.
 -- squawk-ignore-file adding-not-nullable-field, adding-required-field, ban-drop-column, ban-drop-table, ban-drop-not-null, constraint-missing-not-valid, adding-foreign-key-constraint, disallowed-unique-constraint, adding-serial-primary-key-field, require-concurrent-index-creation, require-concurrent-index-deletion
 
+-- allowed: an account without credentials of its own is new, so no version before this one meets one.
 ALTER TABLE "processor_account"
     ADD COLUMN "name" TEXT,
     ADD COLUMN "is_default" BOOLEAN NOT NULL DEFAULT false,

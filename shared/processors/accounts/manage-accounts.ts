@@ -42,7 +42,11 @@ export async function listUsableAccounts(
     ORDER BY parent_id IS NOT NULL, processor, is_default DESC, name`;
 }
 
-type UsableAccount = Pick<ProcessorAccount, 'id' | 'name' | 'processor' | 'connectedAccount' | 'abilities'>;
+/** An account that refunds can be requested of. */
+export type UsableAccount = Pick<
+  ProcessorAccount,
+  'id' | 'name' | 'processor' | 'connectedAccount' | 'abilities'
+>;
 
 /**
  * Adds an organization's account at a processor, or replaces its credentials. The first account of a processor is the default one. Refunds
@@ -85,7 +89,7 @@ export function requireProcessor(processor: string): void {
 }
 
 /** A name can be part of an address, and has no place for the slash in that of a connected account. */
-export const accountNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+const accountNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
 /** @throws ServiceError validation_error for a name that an account cannot have. */
 function requireName(name: string | undefined): void {

@@ -33,6 +33,12 @@ function metadataProblem(value: unknown): string | null {
     : 'must be an object, such as {"ticket": "T-1001"}';
 }
 
+const optionalText = z
+  .string()
+  .trim()
+  .optional()
+  .transform((text) => text || undefined);
+
 const notAnId = 'Enter the ID as the processor shows it, without spaces.';
 
 /** The form: the amount in decimals of the currency, the metadata as JSON. The form of a payment's page has no metadata. */
@@ -62,6 +68,12 @@ export const entrySchema = z.object({
     .optional()
     .transform((name) => name || undefined)
     .meta({ title: 'Processor' }),
+  account: optionalText.meta({ title: 'Account' }),
+  connectedAccount: optionalText.meta({
+    title: 'Connected account (optional)',
+    description: 'For a direct charge of Stripe Connect, such as acct_1QfX2eLkdIwHu7ix.',
+    maxLength: 255,
+  }),
   metadata: metadataField,
 });
 

@@ -10,16 +10,25 @@ import { Amount, Sentence } from '../../components/values.tsx';
 import { useAddress } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { reasonWords } from '../../words/words.ts';
+import { type Choices, reasonWords } from '../../words/words.ts';
 import { entryChoices, entrySchema, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentCard } from './facts.tsx';
 
 const path = '/refunds/new';
 
-/** The first step: the refund's fields. @param known what other pages know of the refund. */
-export function CreateForm({ known }: { known: object }) {
+interface CreateFormProps {
+  /** What other pages know of the refund. */
+  known: object;
+  /** The accounts to choose from; empty where each processor has one at most. */
+  accounts: Choices;
+  hasConnected: boolean;
+}
+
+/** The first step: the refund's fields. */
+export function CreateForm({ known, accounts, hasConnected }: CreateFormProps) {
   const submitted = useSubmitted(path);
-  const fields = (only: string[]) => <Fields schema={entrySchema} only={only} choices={entryChoices} />;
+  const choices = { ...entryChoices, account: [['', 'Detect automatically'], ...accounts] as Choices };
+  const fields = (only: string[]) => <Fields schema={entrySchema} only={only} choices={choices} />;
   return (
     <Frame title="Create refund" section="refunds">
       <Form to={path} submit="Review" cancel="/refunds" initial={{ currency: 'usd', ...known }} isNarrow>
@@ -29,6 +38,8 @@ export function CreateForm({ known }: { known: object }) {
         {fields(['transactionId'])}
         {fields(['amount', 'currency'])}
         {fields(['reason', 'processor'])}
+        {accounts.length > 0 ? fields(['account']) : null}
+        {hasConnected ? fields(['connectedAccount']) : null}
         {fields(['metadata'])}
         <p class="hint muted small">You can review the payment before the refund is created.</p>
       </Form>

@@ -6,7 +6,7 @@ import { type KnownPayment, remainingOf } from '#shared/payments/payment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { fingerprintOf } from '#shared/platform/secrets/request-digest.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
-import { processorKind } from '#shared/processors/registry.ts';
+import { displayNameOf, processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/examine.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
@@ -27,7 +27,8 @@ export function createRefundPages(scope: Api, deps: ApiDependencies): void {
     const again = entered(query, 'again');
     hideSecret(request);
     // Other pages link here with known fields, or with a refund to repeat.
-    return { known: again === '' ? Object(query) : await entryLike(deps, owner, again) };
+    const known = again === '' ? Object(query) : await entryLike(deps, owner, again);
+    return { known, ...(await accountsToChoose(deps, owner)) };
   };
   page(scope, path, operator, read, CreateForm).form(
     path,
@@ -51,6 +52,18 @@ export function createRefundPages(scope: Api, deps: ApiDependencies): void {
   );
 }
 
+/** The accounts of an environment, where a processor has several; their names are enough to choose by. */
+async function accountsToChoose({ lookups }: Pick<ApiDependencies, 'lookups'>, owner: RefundOwner) {
+  const { accounts, hasConnected } = await lookups.setUp(owner);
+  const hasSeveral = accounts.some(
+    (each) => accounts.filter(({ processor }) => processor === each.processor).length > 1,
+  );
+  const choices = accounts.map(
+    ({ id, name, processor }) => [id, `${name} (${displayNameOf(processor)})`] as const,
+  );
+  return { accounts: hasSeveral ? choices : [], hasConnected };
+}
+
 /** A client secret is not sent back to the browser. */
 function hideSecret(request: FastifyRequest): void {
   const { submitted } = request;
@@ -67,18 +80,18 @@ async function entryLike(
   if (!isRefundId(id)) throw pageNotFound();
   const refund = await findOwnRefund(db, owner, id);
   const payment = await db.payment.findUniqueOrThrow({ where: { id: refund.paymentId } });
-  const { transactionId, currency, reason, processor, amount, metadata, isLive } = refund;
+  const { transactionId, currency, reason, processor, amount, metadata, isLive, accountId: account } = refund;
   const left = remainingOf(payment) ?? amount;
   const offered = isLive || amount > left ? left : amount;
   return {
-    ...{ transactionId, currency, reason, processor },
+    ...{ transactionId, currency, reason, processor, account },
     amount: offered > 0n ? toDecimal(offered, currency) : '',
     metadata: metadata === null ? '' : JSON.stringify(metadata, null, 2),
   };
 }
 
 async function review(deps: ApiDependencies, request: FastifyRequest, entry: RefundEntry) {
-  const { transactionId, processor, amount, reason, metadata } = entry;
+  const { transactionId, processor, account, connectedAccount, amount, reason, metadata } = entry;
   const asked = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   const { owner, actor } = contextOf(request);
   const question = { ...owner, apiKey: null, actor, transactionId, processor, request: asked };

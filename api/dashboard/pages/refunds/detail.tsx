@@ -6,6 +6,7 @@ import { nameActors } from '#shared/audit/actors.ts';
 import { remainingOf } from '#shared/payments/payment.ts';
 import type { Payment, Refund, RefundEvent } from '#shared/platform/database.ts';
 import { readDecision } from '#shared/policies/decision.ts';
+import { type AccountName, loadAccount } from '#shared/processors/accounts/account.ts';
 import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
 import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { openAttempt } from '#shared/refunds/model/attempts.ts';
@@ -45,6 +46,7 @@ export function refundPages(scope: Api, deps: ApiDependencies): void {
 interface RefundDetail {
   refund: RefundWithWork;
   payment: Payment;
+  account: AccountName;
   /** What it waits for. */
   waiting: Waiting | null;
   /** The newest other refunds of the payment, newest first. */
@@ -80,9 +82,10 @@ export async function readDetail(
   const { db } = deps;
   const context = contextOf(request);
   const refund = await findOwnRefund(db, context.owner, id);
-  const { paymentId } = refund;
-  const [payment, others, newest, created, isUncertain, requiredSince] = await Promise.all([
+  const { paymentId, accountId } = refund;
+  const [payment, account, others, newest, created, isUncertain, requiredSince] = await Promise.all([
     db.payment.findUniqueOrThrow({ where: { id: paymentId } }),
+    loadAccount(db, { accountId }),
     db.refund.findMany({
       where: { paymentId, id: { not: id } },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
@@ -103,7 +106,19 @@ export async function readDetail(
       : null;
   const now = deps.clock.now();
   const waiting = waitingOf(refund, refund.work, requiredSince, now);
-  return { refund, waiting, payment, others, events, created, isUncertain, names, approvalRefusal, now };
+  return {
+    refund,
+    waiting,
+    payment,
+    account,
+    others,
+    events,
+    created,
+    isUncertain,
+    names,
+    approvalRefusal,
+    now,
+  };
 }
 
 /** After these events it is uncertain whether money moved, until a review agrees. */
@@ -198,8 +213,8 @@ function Actions({ detail, isForceable }: DetailProps) {
 }
 
 function State({ detail }: DetailProps) {
-  const { refund, waiting, payment, others, events, created, isUncertain, names, approvalRefusal, now } =
-    detail;
+  const { refund, waiting, payment, account, others, events, created } = detail;
+  const { isUncertain, names, approvalRefusal, now } = detail;
   const who = created === null ? null : (names.get(created.actor) ?? null);
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
@@ -211,7 +226,7 @@ function State({ detail }: DetailProps) {
           decision={readDecision(created?.detail)}
         />
         <div class="columns">
-          <RefundFacts {...{ refund, who, isUncertain }} />
+          <RefundFacts {...{ refund, who, isUncertain, account, payment }} />
           <PaymentCard
             payment={{ ...payment, processor: refund.processor }}
             transactionId={refund.transactionId}

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { asKnown, remainingOf } from '#shared/payments/payment.ts';
-import type { Payment, Refund } from '#shared/platform/database.ts';
+import type { Payment, ProcessorAccount, Refund } from '#shared/platform/database.ts';
 import { displayNameOf, processorKinds } from '#shared/processors/registry.ts';
 import { type Arrival, arrivalOf } from '#shared/refunds/model/arrival.ts';
-import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { type RefundWithWork, refundOptionsOf } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Link } from '../../components/button.tsx';
@@ -18,10 +18,12 @@ interface RefundFactsProps {
   who: string | null;
   /** True when the processor may have it although it ended otherwise. */
   isUncertain: boolean;
+  account: Pick<ProcessorAccount, 'name' | 'isDefault'>;
+  payment: Pick<Payment, 'hasTransfer' | 'transferDestination'>;
 }
 
 /** The public fields of a refund, and when it arrives. */
-export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
+export function RefundFacts({ refund, who, isUncertain, account, payment }: RefundFactsProps) {
   const { id, externalRefundId, amount, currency, reason, initiatedBy } = refund;
   const arrival = arrivalOf(refund, refund.work?.waitingFor ?? null);
   return (
@@ -39,6 +41,12 @@ export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
               <Copyable text={externalRefundId} label="the processor's refund ID" />
             ),
           ],
+          ['Account', account.isDefault ? null : account.name],
+          ['Paid by', payerOf(refund, payment)],
+          [
+            'Application fee',
+            refundOptionsOf(refund).refundApplicationFee === true ? 'Refunded in proportion' : null,
+          ],
           ['At the bank', arrival && atTheBank(arrival)],
           [
             'Reference',
@@ -53,6 +61,22 @@ export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
       />
       <Metadata metadata={refund.metadata} />
     </Card>
+  );
+}
+
+/** Who pays the refund of a payment that was transferred to a connected account; null for any other. */
+function payerOf(
+  refund: RefundWithWork,
+  { hasTransfer, transferDestination }: RefundFactsProps['payment'],
+): ComponentChildren {
+  if (hasTransfer !== true) return null;
+  if (refundOptionsOf(refund).reverseTransfer !== true) return 'The platform pays this refund';
+  const { amount, currency } = refund;
+  return (
+    <>
+      Up to <Amount amount={amount} currency={currency} /> come back from{' '}
+      <code>{transferDestination ?? 'the connected account'}</code>
+    </>
   );
 }
 

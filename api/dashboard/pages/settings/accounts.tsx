@@ -3,10 +3,15 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
 import { setRefundColumns } from '#shared/organizations/organization-settings.ts';
-import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
+import { abilitiesOf, refusedAbilities, stateOf } from '#shared/processors/accounts/abilities.ts';
 import { abilityLabels, refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import { findAccount } from '#shared/processors/accounts/account.ts';
-import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import {
+  type AccountSummary,
+  listProcessorAccounts,
+  listUsableAccounts,
+  type UsableAccount,
+} from '#shared/processors/accounts/manage-accounts.ts';
 import {
   type LimitedOperation,
   limitedOperations,
@@ -38,6 +43,7 @@ export function accountPages(scope: Api, deps: ApiDependencies): void {
     const { organizationId, environment } = contextOf(request).owner;
     return {
       accounts: await listProcessorAccounts(deps.db, organizationId, environment),
+      usable: await listUsableAccounts(deps.db, { organizationId, environment }),
       now: deps.clock.now(),
     };
   };
@@ -70,6 +76,8 @@ async function testAccount(
 
 interface AccountsProps {
   accounts: readonly AccountSummary[];
+  /** With the connected accounts that are in use. */
+  usable: readonly UsableAccount[];
   /** The account whose connection was just tested. */
   tested?: string;
   test?: ConnectionTest;
@@ -100,14 +108,16 @@ function Accounts({ tested, test, ...view }: AccountsProps) {
 
 interface AccountCardProps {
   accounts: readonly AccountSummary[];
+  usable: readonly UsableAccount[];
   processor: string;
   test: ConnectionTest | undefined;
   now: Date;
 }
 
-function AccountCard({ accounts, processor, test, now }: AccountCardProps) {
+function AccountCard({ accounts, usable, processor, test, now }: AccountCardProps) {
   const { displayName } = processorKind(processor);
-  const account = accounts.find((each) => each.processor === processor);
+  const account = accounts.find((each) => each.processor === processor && each.isDefault);
+  const others = usable.filter((each) => each.processor === processor && each.id !== account?.id);
   const isAdmin = mayAct(useMember().role, 'admin');
   return (
     <section class="card stack" id={`account-${processor}`} aria-labelledby={`${processor}-title`}>
@@ -125,8 +135,32 @@ function AccountCard({ accounts, processor, test, now }: AccountCardProps) {
       ) : (
         <AccountDetails account={account} now={now} />
       )}
+      {others.length > 0 ? <OtherAccounts others={others} displayName={displayName} /> : null}
       {isAdmin ? <AccountActions processor={processor} isSetUp={account !== undefined} /> : null}
     </section>
+  );
+}
+
+/** The other accounts at the processor, and those that are connected to one of them and in use. */
+function OtherAccounts({ others, displayName }: { others: readonly UsableAccount[]; displayName: string }) {
+  return (
+    <List
+      caption={`Other accounts at ${displayName}`}
+      isInCard
+      items={others}
+      columns={[
+        ['Other accounts', ({ name }) => name],
+        ['ID', ({ id, name }) => <Copyable text={id} label={`the ID of ${name}`} />],
+        ['Connected', ({ connectedAccount }) => (connectedAccount === null ? 'No' : 'Yes')],
+        [
+          'State',
+          (each) => {
+            const refused = refusedAbilities(abilitiesOf(each));
+            return refused.length === 0 ? null : <Badge tone="bad">{refusalInShort(refused)}</Badge>;
+          },
+        ],
+      ]}
+    />
   );
 }
 
