@@ -128,6 +128,6 @@ test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused'
   const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
   expect([status, body.error.message]).toEqual([
     400,
-    'include: must be some of: failure, cancellable, arrival, policy, heldUntil, waiting; repeat it or separate them by commas',
+    'include: must be some of: failure, cancellable, arrival, policy, heldUntil, waiting, account, options; repeat it or separate them by commas',
   ]);
 });

@@ -81,14 +81,14 @@ test('a creation whose commit cannot be looked up because the payment is locked 
  */
 async function createAroundCommit(body: Parameters<typeof askForRefund>[1]): Promise<ApiAnswer> {
   const [commitGate, holdGate] = [4_711, 4_712];
-  const types = 'text, environment, text, text, jsonb, timestamptz';
+  const types = 'text, text, jsonb, timestamptz';
   return await withClient(databaseUrl(), async (admin) => {
     await admin.query(`
       ALTER FUNCTION hold_payment(${types}) RENAME TO real_hold_payment;
       CREATE FUNCTION hold_payment(${types}) RETURNS payment LANGUAGE plpgsql AS $$
       BEGIN
         PERFORM pg_advisory_lock_shared(${holdGate}), pg_advisory_unlock_shared(${holdGate});
-        RETURN real_hold_payment($1, $2, $3, $4, $5, $6);
+        RETURN real_hold_payment($1, $2, $3, $4);
       END $$;
       CREATE FUNCTION wait_to_commit() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM pg_advisory_xact_lock_shared(${commitGate}); RETURN NEW; END $$;

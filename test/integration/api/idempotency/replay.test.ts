@@ -245,7 +245,7 @@ describe('a refused request', () => {
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     await service.sandbox.fault({ processor: 'braintree', operation: '*', kind: 'error-503', times: null });
     try {
-      return await create(key, bodyFor('anybodys'));
+      return await create(key, bodyFor(await payment(), { options: { reverseTransfer: true } }));
     } finally {
       await service.sandbox.clearFaults();
     }
