@@ -2,10 +2,7 @@
 -- account in the index, so that those without work cost nothing, nor do the refunds of the others.
 CREATE OR REPLACE FUNCTION accounts_with_work(named_processor text, owner_id text, owner_environment environment)
 RETURNS TABLE (account_id text)
-LANGUAGE plpgsql STABLE
--- In the order of the index, by its whole key: another one would be read to its end for an account that follows none.
-SET enable_sort = off SET enable_incremental_sort = off
-AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
   account_id := '';
   FOR found IN 1..1000 LOOP
