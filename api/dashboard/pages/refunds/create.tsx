@@ -94,7 +94,16 @@ async function review(deps: ApiDependencies, request: FastifyRequest, entry: Ref
   const { transactionId, processor, account, connectedAccount, amount, reason, metadata } = entry;
   const asked = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   const { owner, actor } = contextOf(request);
-  const question = { ...owner, apiKey: null, actor, transactionId, processor, request: asked };
+  const question = {
+    ...owner,
+    apiKey: null,
+    actor,
+    transactionId,
+    processor,
+    account,
+    connectedAccount,
+    request: asked,
+  };
   const { verdict, ...examination } = await examinePayment(deps, question);
   const payment = refundable(entry, examination);
   return <CreateReview {...{ body: request.body, entry, payment, verdict }} />;
