@@ -30,7 +30,7 @@ export async function findCandidates(
         paymentId: { in: [...voided.values()] },
         ...{ externalRefundId: null, work: { unknownSince: { not: null } } },
       },
-    ].map((byIds) => findOfAccount(db, account, byIds)),
+    ].map((byIds) => findOfAccount(db, account.id, byIds)),
   );
   return [...new Map(found.flat().map((refund) => [refund.id, refund])).values()];
 }

@@ -45,7 +45,7 @@ export async function reviewRefund(context: StepContext): Promise<ResultOfReview
  */
 async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund): Promise<boolean> {
   if (refund.externalRefundId !== null) return false;
-  const others = await findOfAccount(db, refund, { externalRefundId: found.id });
+  const others = await findOfAccount(db, refund.accountId, { externalRefundId: found.id });
   if (others.length > 0) return true;
   if (found.id !== refund.transactionId) return false;
   const unknown = { externalRefundId: null, work: { unknownSince: { not: null } } };

@@ -230,7 +230,7 @@ async function refuseTaken(
   { externalRefundId }: Decision,
 ): Promise<void> {
   if (externalRefundId === null || externalRefundId === refund.externalRefundId) return;
-  const taken = await findOfAccount(tx, refund, { externalRefundId });
+  const taken = await findOfAccount(tx, refund.accountId, { externalRefundId });
   const other = taken.find(({ id }) => id !== refund.id);
   if (other === undefined) return;
   throw new ServiceError(

@@ -218,11 +218,11 @@ export async function findRefundEnvironments(
  */
 export async function findOfAccount(
   db: Pick<Database, 'refund'>,
-  { id }: Pick<ProcessorAccount, 'id'>,
+  accountId: string,
   byIds: Prisma.RefundWhereInput,
 ): Promise<RefundWithWork[]> {
   const found = await db.refund.findMany({ where: byIds, include: { work: true } });
-  return found.filter(({ accountId }) => accountId === id);
+  return found.filter((refund) => refund.accountId === accountId);
 }
 
 /**

@@ -87,7 +87,7 @@ test.each([
   [
     'new credentials',
     () => service.deps.db.$executeRaw`
-    SELECT resume_refunds(id, 'test', 'stripe') FROM organization`,
+    SELECT resume_refunds(id) FROM processor_account`,
   ],
   ['a lookup after a restore', () => service.deps.db.$executeRaw`SELECT resync_open_refunds(NULL)`],
 ])('%s do not end a hold', async (_what, happens) => {
