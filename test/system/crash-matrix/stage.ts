@@ -272,7 +272,8 @@ async function letTimePass(db: Database, refundId: string, passedMs: number): Pr
     UPDATE refund_work SET
       leased_until = leased_until - time, due_at = due_at - time,
       attempt_started_at = attempt_started_at - time, unknown_since = unknown_since - time, retrying_since = retrying_since - time,
+      approval_requested_at = approval_requested_at - time, key_used_at = key_used_at - time, server_error_at = server_error_at - time,
       resync_requested_at = resync_requested_at - time, cancel_requested_at = cancel_requested_at - time,
-      flagged_at = flagged_at - time
+      waiting_since = waiting_since - time, waiting_until = waiting_until - time, flagged_at = flagged_at - time
     FROM passed WHERE refund_work.refund_id = passed.id`;
 }
