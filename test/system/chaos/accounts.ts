@@ -4,15 +4,16 @@ import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import type { TestService } from '../../support/service.ts';
 
-/** The account of a payment, in the words of the sandbox. */
+/** Whose a payment is. */
 export interface Owner {
-  /** The name of the account; undefined for the default one. */
-  account: string | undefined;
+  /** The name of an account with credentials. */
+  account: string;
+  /** The account connected to it that has the payment; undefined for itself. */
   connectedAccount: string | undefined;
 }
 
-/** The accounts of an organization at Stripe, in each environment. */
-export const stripeAccounts = [undefined, 'eu', 'us'] as const;
+/** The accounts of an organization at Stripe, in each environment, the default one first. */
+export const stripeAccounts = ['stripe', 'eu', 'us'] as const;
 
 /** Connected accounts that are on record, and unused, before the first refund. */
 export const sellerCount = 1_000;
@@ -21,15 +22,19 @@ export const sellerCount = 1_000;
 export function sellerOf(number: number): Owner & { environment: Environment } {
   return {
     environment: number % 2 === 0 ? 'test' : 'live',
-    account: stripeAccounts[number % stripeAccounts.length],
+    account: stripeAccounts[number % stripeAccounts.length] ?? 'stripe',
     connectedAccount: `acct_seller${number}`,
   };
 }
 
 /** What the service calls the account. */
-export function accountNameOf({ account, connectedAccount }: Owner, processor: string): string {
-  const name = account ?? processor;
-  return connectedAccount === undefined ? name : `${name}/${connectedAccount}`;
+export function accountNameOf({ account, connectedAccount }: Owner): string {
+  return connectedAccount === undefined ? account : `${account}/${connectedAccount}`;
+}
+
+/** What the sandbox calls it: the default account has no name there. */
+export function nameAtSandbox(account: string, processor: string): string | undefined {
+  return account === processor ? undefined : account;
 }
 
 /** Adds what the organization has besides a default account for each processor. */
@@ -37,8 +42,9 @@ export async function addAccounts({ deps, ownerDb, organization, sandboxUrl }: T
   const organizationId = organization.id;
   for (const environment of ['live', 'test'] as const) {
     for (const name of stripeAccounts) {
-      const place = { organizationId, environment, processor: 'stripe', ...(name && { name }) };
-      const { stripe: credentials } = sandboxCredentials(environment, sandboxUrl, name);
+      const place = { organizationId, environment, processor: 'stripe', name };
+      const account = nameAtSandbox(name, 'stripe');
+      const { stripe: credentials } = sandboxCredentials(environment, sandboxUrl, account);
       await setProcessorAccount(deps, { ...place, credentials, actor: 'test' });
     }
   }
@@ -46,13 +52,11 @@ export async function addAccounts({ deps, ownerDb, organization, sandboxUrl }: T
   await ownerDb.processorAccount.createMany({
     data: Array.from({ length: sellerCount }, (_, index) => {
       const { environment, ...owner } = sellerOf(index + 1);
-      const parent = parents.find(
-        (each) => each.environment === environment && each.name === (owner.account ?? 'stripe'),
-      );
+      const parent = parents.find((each) => each.environment === environment && each.name === owner.account);
       if (parent === undefined) throw new Error(`There is no account ${owner.account}.`);
       return {
         ...{ id: newId('acc'), organizationId, environment, processor: 'stripe' },
-        ...{ name: accountNameOf(owner, 'stripe'), parentId: parent.id, updatedAt: parent.updatedAt },
+        ...{ name: accountNameOf(owner), parentId: parent.id, updatedAt: parent.updatedAt },
         ...{ connectedAccount: owner.connectedAccount ?? null, usedAt: longAgo },
       };
     }),

@@ -1,7 +1,14 @@
 import type { Environment } from '#shared/platform/environment.ts';
 import type { RefundOptions } from '#shared/processors/contract/refund-options.ts';
 import type { Random } from '../../support/random.ts';
-import { accountNameOf, type Owner, sellerCount, sellerOf, stripeAccounts } from './accounts.ts';
+import {
+  accountNameOf,
+  nameAtSandbox,
+  type Owner,
+  sellerCount,
+  sellerOf,
+  stripeAccounts,
+} from './accounts.ts';
 
 /** A payment and its refunds, fully determined by the seed. */
 export interface Order {
@@ -75,12 +82,16 @@ export function planOrder(random: Random, number: number): Order {
   };
   const amounts = amountsFor(kind, payment.amount, random);
   return {
-    payment: kind === 'missing' ? null : { ...payment, ...stateFor(kind, processor, random) },
+    payment: kind === 'missing' ? null : { ...atSandbox(payment), ...stateFor(kind, processor, random) },
     settleAfterMs: kind === 'unsettled' && random.chance(0.4) ? random.between(0, 800) : null,
     creations: amounts.map((amount, index) =>
       planCreation(random, payment, kind, amount, `${number}.${index}`),
     ),
   };
+}
+
+function atSandbox(payment: Payment): Record<string, unknown> {
+  return { ...payment, account: nameAtSandbox(payment.account, payment.processor) };
 }
 
 type Place = Pick<Payment, 'environment' | 'account' | 'connectedAccount' | 'transferTo' | 'applicationFee'>;
@@ -102,7 +113,7 @@ function placeAtStripe(random: Random, number: number, amount: number): Place {
 }
 
 function placeAtBraintree(random: Random): Place {
-  return { environment: random.pick(['test', 'live']), account: undefined, ...nothingOfOthers };
+  return { environment: random.pick(['test', 'live']), account: 'braintree', ...nothingOfOthers };
 }
 
 function processorFor(kind: Kind, random: Random): Processor {
@@ -138,8 +149,6 @@ function amountsFor(kind: Kind, amount: number, random: Random): number[] {
   }
 }
 
-const noSeller = { connectedAccount: undefined };
-
 const preferences = [null, 'respond-async', 'wait=1', 'wait=2'];
 
 /** What a refund gives back besides the amount, of a payment that has it. */
@@ -164,9 +173,7 @@ function planCreation(
   // Ids of Stripe are recognized by their form, those of Braintree are not.
   const named = processor === 'braintree' || random.chance(0.5);
   // Without its name, each account that may have the payment is asked.
-  const account = random.chance(0.5)
-    ? { account: accountNameOf({ ...payment, ...noSeller }, processor) }
-    : {};
+  const account = random.chance(0.5) ? { account: payment.account } : {};
   const options = optionsFor(random, payment);
   return {
     name,
@@ -182,7 +189,7 @@ function planCreation(
       ...(connectedAccount === undefined ? {} : { connectedAccount }),
       ...(Object.keys(options).length === 0 ? {} : { options }),
     },
-    account: kind === 'missing' ? null : accountNameOf(payment, processor),
+    account: kind === 'missing' ? null : accountNameOf(payment),
     afterMs: random.chance(0.7) ? 0 : random.between(0, 1_500),
     prefer: random.pick(preferences),
     keyed,
