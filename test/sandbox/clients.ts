@@ -16,6 +16,8 @@ export interface MovedRefund {
   createdAt: string;
   transferReversed: number;
   applicationFeeRefunded: number;
+  account: string | null;
+  connectedAccount: string | null;
 }
 
 interface ArmedFault {
@@ -62,6 +64,8 @@ export function sandboxControl(url: string) {
     clearFaults: () => call('DELETE', '/faults'),
     /** How often each kind of fault was applied since the start of the sandbox. */
     strikes: async () => (await call<FaultsInForce>('GET', '/faults')).strikes,
+    /** Calls about refunds that were made with the credentials, or on behalf, of an account that does not have them. */
+    misdirected: () => call<Fields[]>('GET', '/misdirected'),
     /** Requests that await a reviewer at the processor, oldest first. */
     approvals: () => call<HeldRequest[]>('GET', '/approvals'),
     decide: (id: string, decision: 'approved' | 'denied') => call('POST', `/approvals/${id}`, { decision }),

@@ -2,7 +2,14 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Answer, Call } from './exchange.ts';
 import { FAULT_KINDS, OPERATIONS } from './faults.ts';
-import { type Environment, type Ledger, mayNotExist, type Payment, type Scope } from './ledger.ts';
+import {
+  ACCOUNT_NAME,
+  type Environment,
+  type Ledger,
+  mayNotExist,
+  type Payment,
+  type Scope,
+} from './ledger.ts';
 import { type MailServer, mailPage } from './mail-server.ts';
 import type { PaymentTerms, SandboxProcessor } from './processor.ts';
 
@@ -10,8 +17,11 @@ const environment = z.enum(['test', 'live']);
 const amount = z.int('must be a whole number of minor units').positive();
 const milliseconds = z.int().nonnegative();
 
+const accountName = z.string().regex(ACCOUNT_NAME, 'must be letters, digits and underscores').optional();
+
 const anyPayment = {
   environment: environment.default('test'),
+  account: accountName,
   amount,
   currency: z
     .string()
@@ -63,6 +73,7 @@ function schemasOf(processors: readonly SandboxProcessor[]) {
       processor: processor.optional(),
       environment: environment.default('test'),
       transactionId: z.string().optional(),
+      account: accountName,
       connectedAccount: z.string().optional(),
     }),
     newFault: z.strictObject({
@@ -101,7 +112,7 @@ function newPayment({ name, payments: { fields, statuses } }: SandboxProcessor) 
 function newEndpoint({ name, webhooks }: SandboxProcessor) {
   const keys = webhooks.keys as Record<string, z.ZodType<string>>;
   const url = z.url({ protocol: /^http$/ });
-  return z.strictObject({ processor: z.literal(name), environment, url, ...keys });
+  return z.strictObject({ processor: z.literal(name), environment, account: accountName, url, ...keys });
 }
 
 /** @throws RangeError for a sandbox without processors. */
@@ -143,6 +154,7 @@ export function controlApi(ledger: Ledger, mailServer: MailServer | null): (call
       faults.armed = [];
       return { ok: true };
     },
+    'GET misdirected': () => ledger.misdirected,
     'GET approvals': () => ledger.approvals.list(),
     'POST approvals/:id': (call, id) => {
       const isKnown = ledger.approvals.decide(id, read(decision, call).decision === 'approved');
@@ -202,6 +214,7 @@ function addPayment(
   {
     processor: name,
     environment: scope,
+    account,
     connectedAccount,
     id,
     createdAt = ledger.now(),
@@ -211,10 +224,8 @@ function addPayment(
   const { payments } = ledger.processor(name);
   requirePossible(payments, { ...fields, connectedAccount });
   const given = id ?? payments.newId();
-  ledger.putPayment({ processor: name, environment: scope, connectedAccount }, given, {
-    ...fields,
-    createdAt,
-  });
+  const owner = { processor: name, environment: scope, account, connectedAccount };
+  ledger.putPayment(owner, given, { ...fields, createdAt });
   return { id: given };
 }
 
@@ -261,14 +272,15 @@ interface RefundFilter {
   processor?: string | undefined;
   environment: Environment;
   transactionId?: string | undefined;
+  account?: string | undefined;
   connectedAccount?: string | undefined;
 }
 
 function listRefunds(ledger: Ledger, filter: RefundFilter) {
-  const { processor, transactionId, connectedAccount } = filter;
-  return ledger.processors
-    .filter(({ name }) => processor === undefined || processor === name)
-    .map(({ name }): Scope => ({ processor: name, environment: filter.environment, connectedAccount }))
+  const { transactionId } = filter;
+  return ledger
+    .scopes()
+    .filter((scope) => isAskedFor(scope, filter))
     .flatMap((scope) => {
       if (transactionId === undefined) return ledger.refunds(scope);
       const payment = ledger.knownPayment(scope, transactionId);
@@ -286,7 +298,22 @@ function listRefunds(ledger: Ledger, filter: RefundFilter) {
       createdAt: new Date(refund.createdAt).toISOString(),
       transferReversed: refund.transferReversed ?? 0,
       applicationFeeRefunded: refund.applicationFeeRefunded ?? 0,
+      account: refund.account ?? null,
+      connectedAccount: refund.connectedAccount ?? null,
     }));
+}
+
+function isAskedFor(
+  { processor, environment: of, account, connectedAccount }: Scope,
+  filter: RefundFilter,
+): boolean {
+  const { connectedAccount: connected } = filter;
+  return (
+    of === filter.environment &&
+    (filter.processor === undefined || filter.processor === processor) &&
+    (filter.account === undefined || filter.account === account) &&
+    (connected === 'any' || connected === connectedAccount)
+  );
 }
 
 function changeRefund(ledger: Ledger, id: string, call: Call) {

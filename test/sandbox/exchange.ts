@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Course, Failure, Operation } from './faults.ts';
-import type { Environment, Ledger } from './ledger.ts';
+import type { Environment, Ledger, Scope } from './ledger.ts';
 import type { SandboxProcessor } from './processor.ts';
 
 export interface Call {
@@ -21,6 +21,8 @@ export interface Answer {
 export interface Account {
   environment: Environment;
   id: string;
+  /** Its name; left out for the account that has none. */
+  account?: string | undefined;
   /** The account on whose behalf it acts; left out for itself. */
   connectedAccount?: string | undefined;
 }
@@ -107,8 +109,8 @@ export function exchange(
     connection.after(latencyMs, () => connection.send(protocol.failure({ status: 429, limitedBy: limit })));
     return;
   }
-  const { environment, connectedAccount } = account;
-  const scope = { processor, environment, connectedAccount };
+  const scope = { ...scopeOf(account), processor };
+  noteMisdirected(ledger, scope, call, request);
   const transactionIds = ledger.idsOfPayment(scope, request.paymentId);
   const target = { processor, operation: request.operation, transactionIds };
   const { work, reply, delayMs } = ledger.faults.strike(target) ?? USUAL;
@@ -136,6 +138,18 @@ export function exchange(
     done?.finish();
     connection.send(answer);
   });
+}
+
+/** What belongs to an account. */
+export function scopeOf({ environment, account, connectedAccount }: Account): Omit<Scope, 'processor'> {
+  return { environment, account, connectedAccount };
+}
+
+/** Which account has a payment is found by asking each of them; what is about its refunds is asked of that one. */
+function noteMisdirected(ledger: Ledger, scope: Scope, { method, path }: Call, request: Request): void {
+  const { operation, paymentId } = request;
+  if (operation === null || operation === 'transaction.get' || !ledger.isElsewhere(scope, paymentId)) return;
+  ledger.misdirected.push({ ...scope, call: `${method} ${path} ${paymentId}` });
 }
 
 /** The request of which the work is to be held for a reviewer. The answer that says so is the one that its key stands for. */

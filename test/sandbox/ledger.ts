@@ -7,10 +7,14 @@ import { startWebhooks, type Webhooks } from './webhooks.ts';
 
 export type Environment = 'test' | 'live';
 
+export const ACCOUNT_NAME = /^[A-Za-z0-9_]+$/;
+
 /** Ids are unique within a scope. */
 export interface Scope {
   processor: string;
   environment: Environment;
+  /** The name of the account of the credentials; left out for the one that has none. */
+  account?: string | undefined;
   /** The account that it belongs to, one that is connected to the account of the credentials; left out for that account's own. */
   connectedAccount?: string | undefined;
 }
@@ -113,6 +117,12 @@ export interface Settings {
   webhooks: WebhookEndpoint[];
 }
 
+/** A call about a refund, or for one, of a payment that belongs to another account. */
+export interface MisdirectedCall extends Scope {
+  /** Its method, its path, and where it is known the payment. */
+  call: string;
+}
+
 /** Where an account's events go, and what they are signed with. */
 export type WebhookEndpoint = Scope & { url: string } & Record<string, string>;
 
@@ -148,6 +158,8 @@ export class Ledger {
   readonly rates = new Rates();
   /** Idempotency keys whose answer has not left yet. */
   readonly keysInUse = new Set<string>();
+  /** Since the start. */
+  readonly misdirected: MisdirectedCall[] = [];
   #settings: Settings = {
     ...{ autoSettleMs: 1500, latencyMs: 0, webhooks: [] },
     ...{ rateLimits: { perOperation: null, perAccount: null }, insufficientBalance: null },
@@ -155,10 +167,12 @@ export class Ledger {
   readonly #payments = new Map<string, Payment>();
   /** By every id that a payment has. */
   readonly #paymentsById = new Map<string, string>();
-  /** Ids of payments of any account, so that an id that one account has is unknown to the others. */
+  /** Ids of payments and refunds of any account, so that an id that one account has is unknown to the others. */
   readonly #takenIds = new Set<string>();
   readonly #connected = new Map<string, ConnectedAccount>();
-  readonly #connectedScopes = new Map<string, Scope>();
+  readonly #scopes = new Map<string, Scope>();
+  /** The accounts that connected accounts are connected to. */
+  readonly #platforms = new Map<string, Scope>();
   readonly #refunds = new Map<string, Refund>();
   readonly #refundsByPayment = new Map<string, Set<string>>();
   readonly #unsettled = new Set<string>();
@@ -170,6 +184,9 @@ export class Ledger {
   constructor({ processors, dataFile, now = Date.now, report = () => undefined }: LedgerOptions) {
     this.processors = processors;
     this.now = now;
+    for (const { name: processor } of processors) {
+      for (const environment of ['test', 'live'] as const) this.#noteScope({ processor, environment });
+    }
     if (dataFile !== undefined) for (const entry of readJournal(dataFile)) this.#apply(entry as Entry);
     this.#journal = dataFile === undefined ? null : openJournal(dataFile, this.#snapshot());
     this.#webhooks = startWebhooks(this, report);
@@ -196,6 +213,12 @@ export class Ledger {
   connectedAccount({ environment }: Pick<Scope, 'environment'>, id: string): ConnectedAccount {
     const usual = { environment, id, balance: null, isConnected: true };
     return this.#connected.get(`${environment}/${id}`) ?? usual;
+  }
+
+  /** False where payments of the connected account belong to another account. */
+  isPlatformOf({ environment, account }: Omit<Scope, 'processor'>, id: string): boolean {
+    const platform = this.#platforms.get(`${environment}/${id}`);
+    return platform === undefined || platform.account === account;
   }
 
   /** Those for which something was set. */
@@ -241,10 +264,16 @@ export class Ledger {
     const { payments } = this.processor(scope.processor);
     const known = this.knownPayment(scope, id);
     if (known !== undefined || mayNotExist(id) || !payments.isPlausible(id)) return known;
-    if (this.#takenIds.has(takenName(scope, id))) return undefined;
+    if (this.isElsewhere(scope, id)) return undefined;
     const [paymentMethod, status] = [payments.unseenMethod(id), payments.statuses[0]];
     const createdAt = this.now() - DAY_MS;
     return this.putPayment(scope, id, { amount: 10_000, currency: 'usd', createdAt, status, paymentMethod });
+  }
+
+  /** True for the id of a payment or refund that belongs to another account. */
+  isElsewhere(scope: Scope, id: string): boolean {
+    if (this.knownPayment(scope, id) !== undefined || this.refund(scope, id) !== undefined) return false;
+    return this.#takenIds.has(takenName(scope, id));
   }
 
   /** Changes a payment, and sends webhooks about it. */
@@ -260,10 +289,10 @@ export class Ledger {
 
   /** Adds a payment, or replaces the one that has the id. */
   putPayment(scope: Scope, id: string, fields: Omit<Payment, 'id' | 'registeredAs' | keyof Scope>): Payment {
-    const { processor, environment, connectedAccount } = scope;
+    const { processor, environment, account, connectedAccount } = scope;
     const known = this.knownPayment(scope, id);
     const names = { id: known?.id ?? this.#idsOf(processor, id)[0], registeredAs: known?.registeredAs ?? id };
-    const payment: Payment = { ...fields, processor, environment, connectedAccount, ...names };
+    const payment: Payment = { ...fields, processor, environment, account, connectedAccount, ...names };
     this.#write({ payment });
     return payment;
   }
@@ -273,12 +302,9 @@ export class Ledger {
     return this.#idsOf(scope.processor, this.knownPayment(scope, id)?.id ?? id);
   }
 
-  /** Every scope that has payments or may have, test before live, and an account's own before those of connected accounts. */
+  /** Every scope that has payments, those of the accounts without a name first, test before live. */
   scopes(): Scope[] {
-    const own = this.processors.flatMap(({ name: processor }) =>
-      (['test', 'live'] as const).map((environment): Scope => ({ processor, environment })),
-    );
-    return [...own, ...this.#connectedScopes.values()];
+    return [...this.#scopes.values()];
   }
 
   payments(scope: Scope): Payment[] {
@@ -401,19 +427,25 @@ export class Ledger {
   #applyPayment(payment: Payment): void {
     const name = nameOf(payment, payment.id);
     this.#payments.set(name, payment);
-    const { processor, environment, connectedAccount } = payment;
-    if (connectedAccount !== undefined) {
-      const scope = { processor, environment, connectedAccount };
-      this.#connectedScopes.set(nameOf(scope, ''), scope);
-    }
+    this.#noteScope(payment);
     for (const id of this.#idsOf(payment.processor, payment.id)) {
       this.#paymentsById.set(nameOf(payment, id), name);
       this.#takenIds.add(takenName(payment, id));
     }
   }
 
+  #noteScope({ processor, environment, account, connectedAccount }: Scope): void {
+    const scope = { processor, environment, account, connectedAccount };
+    if (this.#scopes.has(nameOf(scope, ''))) return;
+    this.#scopes.set(nameOf(scope, ''), scope);
+    if (connectedAccount === undefined) return;
+    const platform = `${environment}/${connectedAccount}`;
+    if (!this.#platforms.has(platform)) this.#platforms.set(platform, scope);
+  }
+
   #applyRefund(refund: Refund): void {
     const name = nameOf(refund, refund.id);
+    this.#takenIds.add(takenName(refund, refund.id));
     this.#refunds.set(name, refund);
     if (refund.becomes !== null && refund.heldBy === undefined) this.#unsettled.add(name);
     else this.#unsettled.delete(name);
@@ -438,9 +470,18 @@ export function refundOf(
   payment: Payment,
   fields: Pick<Refund, 'id' | 'amount' | 'status' | 'reference' | 'createdAt'> & Partial<Refund>,
 ): Refund {
-  const { processor, environment, connectedAccount, currency, id: paymentId } = payment;
+  const { processor, environment, account, connectedAccount, currency, id: paymentId } = payment;
   return {
-    ...{ processor, environment, connectedAccount, paymentId, currency, kind: 'refund', becomes: null },
+    ...{
+      processor,
+      environment,
+      account,
+      connectedAccount,
+      paymentId,
+      currency,
+      kind: 'refund',
+      becomes: null,
+    },
     ...{ reason: null, metadata: {}, failureReason: null },
     ...fields,
   };
@@ -456,8 +497,8 @@ export function declinesRefunds({ registeredAs, id }: Payment): boolean {
   return registeredAs.includes('declined') || id.includes('declined');
 }
 
-function nameOf({ processor, environment, connectedAccount = '' }: Scope, id: string): string {
-  return `${processor}/${environment}/${connectedAccount}/${id}`;
+function nameOf({ processor, environment, account = '', connectedAccount = '' }: Scope, id: string): string {
+  return `${processor}/${environment}/${account}/${connectedAccount}/${id}`;
 }
 
 function takenName({ processor, environment }: Scope, id: string): string {
@@ -468,6 +509,7 @@ function sameScope(a: Scope, b: Scope): boolean {
   return (
     a.processor === b.processor &&
     a.environment === b.environment &&
+    a.account === b.account &&
     a.connectedAccount === b.connectedAccount
   );
 }

@@ -71,6 +71,6 @@ export interface SandboxProcessor {
     /** Called at each attempt, for signatures that age. */
     signed(event: string, keys: Record<string, string>): WebhookRequest;
   };
-  /** The credentials of the account that tests and `npm run dev` use. */
-  credentials(environment: Environment): Record<string, string>;
+  /** The credentials of an account; without a name, of the one that tests and `npm run dev` use. */
+  credentials(environment: Environment, account?: string): Record<string, string>;
 }

@@ -15,11 +15,11 @@ type Credentials = {
   [Name in ProcessorName]: ReturnType<(typeof sandboxProcessors)[Name]['credentials']> & { apiBase: string };
 };
 
-/** Credentials of the sandbox's accounts, by processor. */
-export function sandboxCredentials(environment: Environment, apiBase: string): Credentials {
+/** Credentials of the sandbox's accounts, by processor. @param account the name of one. */
+export function sandboxCredentials(environment: Environment, apiBase: string, account?: string): Credentials {
   const entries = Object.values(sandboxProcessors).map((processor) => [
     processor.name,
-    { ...processor.credentials(environment), apiBase },
+    { ...processor.credentials(environment, account), apiBase },
   ]);
   return Object.fromEntries(entries) as Credentials;
 }

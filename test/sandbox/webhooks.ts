@@ -64,7 +64,8 @@ export function startWebhooks(ledger: Ledger, report: (line: string) => void): W
   return {
     announce(scope, eventsOf) {
       const endpoints = ledger.settings.webhooks.filter(
-        ({ processor, environment }) => processor === scope.processor && environment === scope.environment,
+        ({ processor, environment, account }) =>
+          processor === scope.processor && environment === scope.environment && account === scope.account,
       );
       if (endpoints.length === 0) return;
       const payloads = eventsOf(ledger.processor(scope.processor).webhooks);

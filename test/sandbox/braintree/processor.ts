@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Account, type Answer, type Call, Refusal, type Request } from '../exchange.ts';
+import { type Account, type Answer, type Call, Refusal, type Request, scopeOf } from '../exchange.ts';
 import type { Failure, Operation } from '../faults.ts';
 import type { Environment, Ledger, Scope } from '../ledger.ts';
 import type { SandboxProcessor } from '../processor.ts';
@@ -50,14 +50,15 @@ function admit(call: Call): Account | Answer {
   }
   if (credentials.includes('forbidden')) return failure({ status: 403 });
   const environment = credentials.startsWith('live_') ? 'live' : 'test';
-  return { environment, id: `braintree_${environment}_${merchantId}` };
+  const account = /^at_(.+)$/.exec(merchantId)?.[1];
+  return { environment, id: `braintree_${environment}_${merchantId}`, account };
 }
 
-function read(ledger: Ledger, call: Call, { environment }: Account): Request {
+function read(ledger: Ledger, call: Call, account: Account): Request {
   const called = `${call.method} ${call.path.replace(/^\/merchants\/[^/]+/, '')}`;
   const [route, action = null] = ROUTES.find(([pattern]) => pattern.test(called)) ?? [];
   const id = decodeURIComponent(route?.exec(called)?.[1] ?? '');
-  const scope: Scope = { processor: 'braintree', environment };
+  const scope: Scope = { ...scopeOf(account), processor: 'braintree' };
   const request = { ledger, scope, id, body: call.body === '' ? {} : JSON.parse(call.body) };
   const credit = findCredit(request);
   return {
@@ -203,8 +204,8 @@ export const braintree = {
     paymentEvents: disputeNotifications,
     signed: signedNotification,
   },
-  credentials: (environment: Environment) => ({
-    merchantId: 'sandbox',
+  credentials: (environment: Environment, account?: string) => ({
+    merchantId: account === undefined ? 'sandbox' : `at_${account}`,
     publicKey: `${environment}_public`,
     privateKey: 'private',
   }),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Account, Answer, Call } from '../exchange.ts';
+import { type Account, type Answer, type Call, scopeOf } from '../exchange.ts';
 import { type Ledger, mayNotExist } from '../ledger.ts';
 import { errorAnswer } from './answers.ts';
 
@@ -31,19 +31,32 @@ export function accountOf(call: Call, ledger: Ledger, needed: Permission | null)
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 16);
   if (key.includes('forbidden')) return refusedKey(key, digest, 'account_read');
   if (kind === 'rk' && needed !== null && !permits(name, needed)) return refusedKey(key, digest, needed);
-  const account: Account = { environment: mode === 'live' ? 'live' : 'test', id: `stripe_${digest}` };
+  const account: Account = {
+    ...{ environment: mode === 'live' ? 'live' : 'test', id: `stripe_${digest}` },
+    account: name.split('_at_', 2)[1],
+  };
   const connected = call.headers['stripe-account'];
   if (connected === undefined) return account;
   if (typeof connected !== 'string' || !isConnected(ledger, account, connected)) {
+    noteMisdirected(ledger, account, call, needed);
     return unconnected(key, String(connected));
   }
   return { ...account, id: `${account.id}/${connected}`, connectedAccount: connected };
 }
 
-/** Every account of plausible form is, until the control API ends that. */
-function isConnected(ledger: Ledger, { environment }: Account, id: string): boolean {
+/** Every account of plausible form is, to the account that had a payment of it first, until the control API ends that. */
+function isConnected(ledger: Ledger, account: Account, id: string): boolean {
   if (!CONNECTED_ACCOUNT.test(id) || mayNotExist(id)) return false;
-  return ledger.connectedAccount({ environment }, id).isConnected;
+  return ledger.isPlatformOf(account, id) && ledger.connectedAccount(account, id).isConnected;
+}
+
+/** Whose a connected account is, is found by asking for a payment; see `exchange`. */
+function noteMisdirected(ledger: Ledger, account: Account, call: Call, needed: Permission | null): void {
+  const { method, path, headers } = call;
+  const connectedAccount = String(headers['stripe-account']);
+  if (!needed?.startsWith('refund_') || ledger.isPlatformOf(account, connectedAccount)) return;
+  const scope = { ...scopeOf(account), processor: 'stripe', connectedAccount };
+  ledger.misdirected.push({ ...scope, call: `${method} ${path}` });
 }
 
 /** In these words, with 403, Stripe refuses an account that it does not know as well as one that has disconnected. */

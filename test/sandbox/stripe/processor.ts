@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { type Account, type Answer, type Call, type Protocol, Refusal, type Request } from '../exchange.ts';
+import {
+  type Account,
+  type Answer,
+  type Call,
+  type Protocol,
+  Refusal,
+  type Request,
+  scopeOf,
+} from '../exchange.ts';
 import type { Operation } from '../faults.ts';
-import type { Environment, Ledger } from '../ledger.ts';
+import type { Environment, Ledger, Scope } from '../ledger.ts';
 import type { PaymentTerms, SandboxProcessor } from '../processor.ts';
 import { randomId } from '../random-id.ts';
 import type { LimitedBy } from '../rates.ts';
@@ -17,7 +25,7 @@ import { signedStripeEvent, stripeDisputeEvents, stripeEvents } from './webhooks
 /** A Stripe call that passed its credentials. */
 export interface StripeRequest {
   ledger: Ledger;
-  scope: { processor: 'stripe'; environment: Environment; connectedAccount?: string | undefined };
+  scope: Scope;
   /** The id in the path, '' where there is none. */
   id: string;
   /** Body of a POST, query of a GET. */
@@ -44,11 +52,11 @@ function routeOf({ method, path }: Call) {
 }
 
 /** A request is about the payment that it names, or about that of the refund that it names. */
-function read(ledger: Ledger, call: Call, { environment, connectedAccount }: Account): Request {
+function read(ledger: Ledger, call: Call, account: Account): Request {
   const [pattern, operation = null, , handle] = routeOf(call) ?? [];
   const id = decodeURIComponent(pattern?.exec(`${call.method} ${call.path}`)?.[1] ?? '');
   const form = call.method === 'GET' ? call.query : new URLSearchParams(call.body);
-  const scope = { processor: 'stripe', environment, connectedAccount } as const;
+  const scope = { ...scopeOf(account), processor: 'stripe' };
   const named = form.get('charge') ?? form.get('payment_intent');
   // The same path lists the refunds of a payment, and those of all.
   const listsAll = handle === listRefunds && named === null;
@@ -196,8 +204,8 @@ export const stripe = {
     paymentEvents: stripeDisputeEvents,
     signed: signedStripeEvent,
   },
-  credentials: (environment: Environment) => ({
-    secretKey: `sk_${environment}_sandbox`,
+  credentials: (environment: Environment, account?: string) => ({
+    secretKey: `sk_${environment}_sandbox${account === undefined ? '' : `_at_${account}`}`,
     webhookSecret: `whsec_${environment}_sandbox`,
     connectWebhookSecret: `whsec_${environment}_connect_sandbox`,
   }),

@@ -1,4 +1,5 @@
 import type { RefundEvent } from '#shared/platform/database.ts';
+import type { RefundOptions } from '#shared/processors/contract/refund-options.ts';
 import { canMove } from '#shared/refunds/model/states.ts';
 import { groupBy } from '../group-by.ts';
 import { type Ledger, type Movement, namelessId, ownerOf } from './ledger.ts';
@@ -6,15 +7,18 @@ import type { RefundRecord } from './refund-records.ts';
 
 /** A promise that was broken. */
 export interface Violation {
-  /** `lost`: what was promised did not happen. `doubled`: it happened twice. `wrong`: the books do not tell the truth. */
-  kind: 'lost' | 'doubled' | 'wrong';
+  /**
+   * `lost`: what was promised did not happen. `doubled`: it happened twice. `misdirected`: it happened at another account. `wrong`: the
+   * books do not tell the truth.
+   */
+  kind: 'lost' | 'doubled' | 'misdirected' | 'wrong';
   refundId: string | null;
   what: string;
 }
 
 /**
  * The invariants: holds our records against the processors' ledger, refund by refund. At most one movement per refund asked and
- * none that no one asked for, completed here means moved there with the same amount, failed or cancelled here means not moved,
+ * none that no one asked for, at the account of the refund, completed here means moved there with the same amount and options, failed or cancelled here means not moved,
  * what is reserved is the sum of the live refunds, timelines have no gaps and end where the refund stands, and what is processing
  * is always due.
  * @param allowsForeign true where a test refunds payments outside of the service, without a name of ours.
@@ -39,13 +43,29 @@ function orphanViolations({ movements, refunds }: Ledger, allowsForeign: boolean
 /** Processor statuses under which money did not stay moved. */
 const unmoved = new Set(['failed', 'canceled', 'processor_declined', 'settlement_declined']);
 
-function movementViolations({ refunds, movements }: Ledger): Violation[] {
+function movementViolations({ refunds, movements, accounts }: Ledger): Violation[] {
   const byPayment = groupBy(refunds, ({ transactionId }) => namelessId(transactionId));
   const byOwner = groupBy(
     movements,
     (movement) => ownerOf(movement, byPayment.get(namelessId(movement.transactionId)) ?? [])?.id,
   );
-  return refunds.flatMap((refund) => violationsOf(refund, byOwner.get(refund.id) ?? []));
+  return refunds.flatMap((refund) => {
+    const entries = byOwner.get(refund.id) ?? [];
+    const name = accounts.get(refund.accountId);
+    const misdirected = entries.filter((entry) => accountNameOf(entry) !== name);
+    return [
+      ...violationsOf(refund, entries),
+      ...misdirected.map((entry): Violation => {
+        const what = `of ${name}, moved at ${accountNameOf(entry)}: ${JSON.stringify(entry)}`;
+        return { kind: 'misdirected', refundId: refund.id, what };
+      }),
+    ];
+  });
+}
+
+/** What we call the account: tests name theirs as the sandbox does. */
+function accountNameOf({ processor, account, connectedAccount }: Movement): string {
+  return [account ?? processor, ...(connectedAccount === null ? [] : [connectedAccount])].join('/');
 }
 
 function violationsOf(refund: RefundRecord, entries: Movement[]): Violation[] {
@@ -71,8 +91,14 @@ function isVoidedCredit({ status, id, transactionId }: Movement): boolean {
   return status === 'voided' && id !== transactionId;
 }
 
-function isWhatWasAsked({ amount, currency }: Movement, refund: RefundRecord): boolean {
-  return BigInt(amount) === refund.amount && currency === refund.currency;
+function isWhatWasAsked(moved: Movement, refund: RefundRecord): boolean {
+  const { reverseTransfer = false, refundApplicationFee = false } = (refund.options ?? {}) as RefundOptions;
+  return (
+    BigInt(moved.amount) === refund.amount &&
+    moved.currency === refund.currency &&
+    moved.transferReversed > 0 === reverseTransfer &&
+    moved.applicationFeeRefunded > 0 === refundApplicationFee
+  );
 }
 
 function reservationViolations({ payments, refunds }: Ledger): Violation[] {

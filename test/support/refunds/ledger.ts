@@ -17,6 +17,8 @@ export interface Ledger {
   /** In the order of each timeline. */
   events: RefundEvent[];
   movements: Movement[];
+  /** The names of our accounts by their ids. */
+  accounts: ReadonlyMap<string, string>;
 }
 
 const environments = ['test', 'live'] as const;
@@ -37,6 +39,12 @@ export async function readLedger(
     async (tx) => ({
       refunds: await recordsOf(tx, ofPayments),
       payments: await tx.payment.findMany({ where: named, include: { names: true } }),
+      accounts: new Map(
+        (await tx.processorAccount.findMany({ select: { id: true, name: true } })).map(({ id, name }) => [
+          id,
+          name,
+        ]),
+      ),
       events: await tx.refundEvent.findMany({
         where: { refund: ofPayments },
         orderBy: [{ refundId: 'asc' }, { seq: 'asc' }],
@@ -54,7 +62,10 @@ async function readMovements(sandbox: SandboxControl, ids?: readonly string[]): 
   );
   const movements = scopes.flatMap((scope) =>
     filters.map(async (filter) =>
-      (await sandbox.refunds({ ...scope, ...filter })).map((moved) => ({ ...moved, ...scope })),
+      (await sandbox.refunds({ ...scope, ...filter, connectedAccount: 'any' })).map((moved) => ({
+        ...moved,
+        ...scope,
+      })),
     ),
   );
   return (await Promise.all(movements)).flat();

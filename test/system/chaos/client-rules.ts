@@ -2,6 +2,7 @@ import type { Refund } from '#shared/platform/database.ts';
 import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { groupBy } from '../../support/group-by.ts';
+import type { Ledger } from '../../support/refunds/ledger.ts';
 import type { Violation } from '../../support/refunds/ledger-rules.ts';
 import { type Answer, acceptedIdOf, type ClientLog } from './client.ts';
 
@@ -9,7 +10,10 @@ import { type Answer, acceptedIdOf, type ClientLog } from './client.ts';
  * Compares the answers of clients with our records: every accepted request has exactly one refund, a refused request has
  * none that is alive, a key stands for one refund, and a final status in an answer is the status on record.
  */
-export function clientViolations(logs: readonly ClientLog[], refunds: readonly Refund[]): Violation[] {
+export function clientViolations(
+  logs: readonly ClientLog[],
+  { refunds, accounts }: Pick<Ledger, 'refunds' | 'accounts'>,
+): Violation[] {
   const byRequest = groupBy(refunds, requestOf);
   const byKey = new Map(refunds.map((refund) => [refund.idempotencyKey, refund]));
   const known = new Set(logs.map(({ creation }) => creation.name));
@@ -20,8 +24,12 @@ export function clientViolations(logs: readonly ClientLog[], refunds: readonly R
       const owner = { organizationId: refunds[0]?.organizationId ?? '', environment };
       const key = byKey.get(requestDigestOf(owner, `create-${name}`)) ?? null;
       const rules = [acceptanceFindings, refusalFindings, answerFindings, statusFindings];
+      const misplaced = rows.filter(
+        (row) => ![null, accounts.get(row.accountId)].includes(log.creation.account),
+      );
       return rules
         .flatMap((findings) => findings(log, rows, key))
+        .concat(misplaced.map((row) => ['misdirected', `it is of ${accounts.get(row.accountId)}`]))
         .map(([kind, what]) => ({
           kind,
           refundId: acceptedIdOf(log) ?? rows[0]?.id ?? null,

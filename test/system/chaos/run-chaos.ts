@@ -6,6 +6,7 @@ import { type Deployment, deploy } from '../../support/faults/deployment.ts';
 import type { Breakable } from '../../support/faults/service-process.ts';
 import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { Random } from '../../support/random.ts';
+import { addAccounts } from './accounts.ts';
 import { FaultInjector } from './fault-injector.ts';
 import { armProcessorFaults } from './faults.ts';
 import { Load } from './load.ts';
@@ -58,6 +59,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   });
   let isFine = false;
   try {
+    await addAccounts(deployment.service);
     const stores = new Map<string, Breakable>([['postgres', postgres]]);
     if (redis !== null) stores.set('redis', redis);
     const verdict = await runOn(deployment, stores, withTime(options));

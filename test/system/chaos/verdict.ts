@@ -47,7 +47,14 @@ export async function findViolations(
   logs: readonly ClientLog[],
 ): Promise<Violation[]> {
   const ledger = await readLedger(db, control);
-  return [...ledgerViolations(ledger), ...clientViolations(logs, ledger.refunds)];
+  const misdirected = await control.misdirected();
+  return [
+    ...ledgerViolations(ledger),
+    ...clientViolations(logs, ledger),
+    ...misdirected.map(
+      (call): Violation => ({ kind: 'misdirected', refundId: null, what: JSON.stringify(call) }),
+    ),
+  ];
 }
 
 export function hasPassed({ violations, stuck }: Verdict): boolean {
@@ -64,6 +71,7 @@ export function verdictLine(verdict: Verdict): string {
     `chaos seed ${seed}: ${acceptedCount} refunds`,
     `${total} faults (${each.join(', ')})`,
     `${count('lost')} lost, ${count('doubled')} doubled, ${stuck.length} stuck`,
+    `${count('misdirected')} sent to the wrong account`,
     `${count('wrong')} otherwise wrong: ${hasPassed(verdict) ? 'PASS' : 'FAIL'}`,
   ].join(', ');
 }

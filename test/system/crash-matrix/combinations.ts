@@ -58,6 +58,8 @@ export type Mishap = (typeof mishaps)[number];
 
 export const flowNames = [
   'refund',
+  'refund of a direct charge',
+  'refund of a destination charge',
   'void',
   'refund turned down at its second try',
   'cancellation of a refund not sent',
@@ -97,15 +99,22 @@ export function titleOf({ flow, processor, answer, point, mishap, isCancelled }:
   return `${flow} at ${processor}; ${answer}; ${mishap}; ${point}${cancelled}`;
 }
 
+/** Flows that differ in what each of their calls names, and not in their steps. */
+const wholeRefunds: readonly FlowName[] = [
+  'refund',
+  'refund of a direct charge',
+  'refund of a destination charge',
+];
+
 /**
  * The combinations of a run: every point with every mishap, and for a refund also with a cancellation at that point. Runs
  * whose answer is not `ok` skip the points before the first attempt and after the acceptance, which are the same for every
- * answer. Flows other than `refund` differ in one step only and skip the mishaps of the queue.
+ * answer. Flows other than `refund` differ in one step only, or in what the calls name, and skip the mishaps of the queue.
  */
 export function crossed(run: Run, trace: readonly string[]): Combination[] {
   const isRefund = run.flow === 'refund';
   const created = trace.indexOf('after refund.created');
-  const points = isRefund && run.answer !== 'ok' ? aroundAttempts(trace) : trace;
+  const points = wholeRefunds.includes(run.flow) && run.answer !== 'ok' ? aroundAttempts(trace) : trace;
   return points.flatMap((point, index) =>
     mishaps
       .filter((mishap) => isRefund || mishap === 'none' || mishap === 'stalled and retaken')

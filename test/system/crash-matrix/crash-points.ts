@@ -36,6 +36,7 @@ const writes = [
   'pause of the account',
   'mark of the account',
   'place for the payment',
+  'connected account',
 ];
 
 const transactions = ["commit of the payment's facts", 'commit of the mark of a stale payment'];

@@ -3,6 +3,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { requestResync } from '#shared/refunds/changes/work.ts';
 import { cancelRefund } from '#shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import type { ProcessorCall } from '../../support/processors/around-calls.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
@@ -21,7 +22,10 @@ import type { Actor, Stage } from './stage.ts';
 export interface Flow {
   answers: readonly Answer[];
   processors: readonly Run['processor'][];
-  payment?(run: Run): PaymentTraits;
+  /** @param number another one for each payment. */
+  payment?(run: Run, number: number): PaymentTraits;
+  /** What its request has besides a payment and an amount. */
+  asks?(stage: Stage): Partial<RefundRequest>;
   /** The call whose first request gets the answer. */
   call: ProcessorCall;
   /** True when `arrange` makes the call. */
@@ -39,15 +43,26 @@ export interface PaymentTraits {
   id?: 'declined' | 'missing';
   status?: string;
   paymentMethod?: string;
+  connectedAccount?: string;
+  transferTo?: string;
+  applicationFee?: number;
 }
+
+/** The fee of a payment that has to do with a connected account. */
+const applicationFee = 1_000;
+
+/** The connected account of a payment: another one for each, so that every refund is its first use. */
+const sellerOf = (numberOrId: number | string) => `acct_${String(numberOrId).split('_').at(-1)}`;
 
 /** A refund of the whole of an unsettled payment is a void. */
 const amounts: Record<'part' | 'whole', bigint> = { part: 2_500n, whole: 10_000n };
 
 /** Creates the refund as a client does. */
-export async function request({ run, organization, transactionId }: Stage, { deps }: Actor): Promise<void> {
+export async function request(stage: Stage, { deps }: Actor): Promise<void> {
+  const { run, organization, transactionId } = stage;
   const more = { amount: run.flow === 'void' ? amounts.whole : amounts.part, processor: run.processor };
-  await createRefund(deps, refundRequest({ organization }, transactionId, more));
+  const asked = { ...more, ...flows[run.flow].asks?.(stage) };
+  await createRefund(deps, refundRequest({ organization }, transactionId, asked));
 }
 
 /** Cancels the refund as a client does. */
@@ -101,6 +116,16 @@ async function driveTo(stage: Stage, status: string): Promise<void> {
 }
 
 const both = ['stripe', 'braintree'] as const;
+/** Of what differs from other refunds: which calls are repeated, and with what. */
+const answersToConnect: readonly Answer[] = [
+  'ok',
+  '429',
+  '500 applied and replayed',
+  'timeout after applying',
+  'timeout and applied late',
+  'reset before applying',
+  'reset after applying',
+];
 const endsOf = ({ answer }: Run) => [answer === 'rejected' ? 'failed' : 'completed'];
 
 export const flows: Record<FlowName, Flow> = {
@@ -108,6 +133,27 @@ export const flows: Record<FlowName, Flow> = {
     answers: allAnswers,
     processors: both,
     payment: ({ answer }) => (answer === 'rejected' ? { id: 'declined' } : {}),
+    call: 'createRefund',
+    begin: request,
+    ends: endsOf,
+  },
+  'refund of a direct charge': {
+    answers: answersToConnect,
+    processors: ['stripe'],
+    payment: (_, number) => ({ connectedAccount: sellerOf(number), applicationFee }),
+    asks: ({ transactionId }) => ({
+      connectedAccount: sellerOf(transactionId),
+      options: { refundApplicationFee: true },
+    }),
+    call: 'createRefund',
+    begin: request,
+    ends: endsOf,
+  },
+  'refund of a destination charge': {
+    answers: answersToConnect,
+    processors: ['stripe'],
+    payment: (_, number) => ({ transferTo: sellerOf(number), applicationFee }),
+    asks: () => ({ options: { reverseTransfer: true, refundApplicationFee: true } }),
     call: 'createRefund',
     begin: request,
     ends: endsOf,

@@ -38,6 +38,7 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
   [/move_refunds\(/, eventTypeIn],
   [/^UPDATE refund_work SET leased_until = /, () => 'renewal of the lease'],
   [/^UPDATE payment SET fetched_at = NULL/, () => 'the mark of a stale payment'],
+  [/^INSERT INTO processor_account/, () => 'connected account'],
   [/join_payments\(/, () => 'place for the payment'],
   [/continue_refund_works\(/, () => 'end of the work'],
   [/note_ability\(/, () => 'mark of the account'],

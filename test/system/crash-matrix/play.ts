@@ -58,8 +58,9 @@ export async function play(lane: Lane, combination: Combination): Promise<Played
 
 async function openStage(lane: Lane, run: Run): Promise<Stage> {
   const flow = flows[run.flow];
-  const { id: trait = '', ...payment } = flow.payment?.(run) ?? {};
-  const id = `${run.processor === 'stripe' ? 'ch_' : 'sale_'}${trait}_${nextNumber()}`;
+  const number = nextNumber();
+  const { id: trait = '', ...payment } = flow.payment?.(run, number) ?? {};
+  const id = `${run.processor === 'stripe' ? 'ch_' : 'sale_'}${trait}_${number}`;
   if (trait !== 'missing') {
     const isStripe = run.processor === 'stripe';
     await lane.service.sandbox.transaction({

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '#shared/dependencies.ts';
-import type { PaymentKey } from '#shared/payments/payment.ts';
 import type { Database, Refund, RefundWork } from '#shared/platform/database.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
@@ -97,11 +96,6 @@ export class Stage {
     this.#tampering = tampering;
   }
 
-  get payment(): PaymentKey {
-    const { transactionId } = this;
-    return { accountId: this.organization.accounts.test[this.run.processor], transactionId };
-  }
-
   start(breakpoint: Breakpoint | null = null): Actor {
     const process = new KillableProcess(breakpoint);
     const { deps } = this.service;
@@ -163,7 +157,9 @@ export class Stage {
 
   /** The refund on record; null while there is none. */
   async refund(): Promise<OpenRefund | null> {
-    return await this.service.deps.db.refund.findFirst({ where: this.payment, include: { work: true } });
+    const { transactionId, organization } = this;
+    const where = { transactionId, organizationId: organization.id };
+    return await this.service.deps.db.refund.findFirst({ where, include: { work: true } });
   }
 
   /** Workers with an older token have lost their lease. While no worker has the refund, every token is older. */
@@ -187,8 +183,12 @@ export class Stage {
 
   /** The refunds of the payment at the processor. */
   async ledger(): Promise<MovedRefund[]> {
-    const { processor } = this.run;
-    return await this.service.sandbox.refunds({ processor, transactionId: this.transactionId });
+    const { transactionId, run, service } = this;
+    return await service.sandbox.refunds({
+      processor: run.processor,
+      transactionId,
+      connectedAccount: 'any',
+    });
   }
 
   /** Waits until all calls have arrived, also those that are applied late. */
