@@ -57,7 +57,7 @@ export interface Page<Shown> {
   form: <T>(
     path: string,
     guard: Guard,
-    schema: z.ZodType<T> | ((request: FastifyRequest) => z.ZodType<T>),
+    schema: z.ZodType<T> | ((request: FastifyRequest) => Awaitable<z.ZodType<T>>),
     run: Run<T, Shown>,
     options?: FormOptions,
   ) => void;
@@ -110,7 +110,7 @@ type Answer = VNode | FastifyReply;
 type Respond = (request: FastifyRequest, reply: FastifyReply) => Promise<Answer>;
 
 interface FormRoute extends FormOptions {
-  schema: z.ZodType | ((request: FastifyRequest) => z.ZodType);
+  schema: z.ZodType | ((request: FastifyRequest) => Awaitable<z.ZodType>);
   run: (request: FastifyRequest, entries: unknown, reply: FastifyReply) => Promise<Answer>;
   again: Respond;
 }
@@ -145,7 +145,7 @@ function formRoute(scope: Api, path: string, guard: Guard, form: FormRoute): voi
       request.submitted = { body: request.body, problems, isButton };
       return await again(request, reply);
     };
-    const schema = typeof form.schema === 'function' ? form.schema(request) : form.schema;
+    const schema = typeof form.schema === 'function' ? await form.schema(request) : form.schema;
     const reading = readForm(schema, request.body);
     if (reading.kind === 'invalid') return await refuse(reading.problems);
     try {

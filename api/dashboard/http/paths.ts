@@ -22,6 +22,9 @@ export const companySignInCallback = (organizationId: string) =>
 
 export const queueBoardPath = `${dashboardPath}/queues`;
 
+/** The processor accounts, below the environment; followed by the id of one. */
+export const accountsPath = '/settings/accounts';
+
 /** Below the environment. */
 export const receivedEventsPath = '/processor-events';
 

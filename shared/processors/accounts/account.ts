@@ -43,6 +43,18 @@ export async function findAccount(db: DatabaseTransaction, place: AccountPlace):
   return account;
 }
 
+/** An account of an owner by its id, also a connected one. @throws ServiceError not_found for any other. */
+export async function findOwnAccount(
+  db: Database,
+  { organizationId, environment }: { organizationId: string; environment: Environment },
+  id: string,
+): Promise<AccountName> {
+  const where = { id, organizationId, environment };
+  const account = await db.processorAccount.findFirst({ where, omit: withoutCredentials });
+  if (account === null) throw new ServiceError('not_found', 'This account is not set up.');
+  return account;
+}
+
 /** The account of a refund or payment. */
 export async function loadAccount(db: Database, { accountId }: { accountId: string }): Promise<AccountName> {
   return await db.processorAccount.findUniqueOrThrow({ where: { id: accountId }, omit: withoutCredentials });

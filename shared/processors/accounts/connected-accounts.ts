@@ -51,6 +51,26 @@ export async function findConnectedAccounts(
   });
 }
 
+/**
+ * The accounts that are connected to one of an owner, the latest used first.
+ * @param search.text a part of their ids at the processor; empty for all of them.
+ */
+export async function listConnectedAccounts(
+  db: Database,
+  { id, organizationId, environment }: Pick<AccountName, 'id' | 'organizationId' | 'environment'>,
+  { text, limit }: { text: string; limit: number },
+): Promise<AccountName[]> {
+  return await db.processorAccount.findMany({
+    where: {
+      ...{ organizationId, environment, parentId: id, usedAt: { not: null } },
+      connectedAccount: { contains: text },
+    },
+    omit: withoutCredentials,
+    orderBy: [{ usedAt: 'desc' }, { id: 'desc' }],
+    take: limit,
+  });
+}
+
 /** How exactly it is known when an account was last used. */
 const usedWithinMs = 60 * 60 * 1000;
 

@@ -52,13 +52,14 @@ export type UsableAccount = Pick<
  * Adds an organization's account at a processor, or replaces its credentials. The first account of a processor is the default one. Refunds
  * that may have waited for working credentials become due at once.
  * @param request.name of the account; the default one without it, which is named after its processor.
+ * @param request.newId the id of an account to add, of which no credentials are replaced.
  * @returns the account's id, which stays when credentials are replaced, and the number of refunds that became due.
  * @throws InvalidCredentialsError naming the field, never its value; ServiceError validation_error for an unknown
- * processor or an unsuitable name, not_found for an unknown organization.
+ * processor, or for a name that is unsuitable or taken, not_found for an unknown organization.
  */
 export async function setProcessorAccount(
   deps: Stores & { secrets: SecretBox },
-  request: AccountPlace & { credentials: unknown; actor: string },
+  request: AccountPlace & { newId?: string; credentials: unknown; actor: string },
 ): Promise<{ id: string; resumedRefunds: number }> {
   const { organizationId, environment, processor, credentials, actor } = request;
   requireProcessor(processor);
@@ -67,7 +68,11 @@ export async function setProcessorAccount(
   const now = deps.clock.now();
   return await changeOrganization(deps.db, organizationId, async (tx) => {
     const existing = await tx.processorAccount.findFirst({ where: accountAt(request) });
-    const { id, name } = existing ?? { id: newId('acc'), name: request.name ?? processor };
+    if (request.newId !== undefined) await requireNew(tx, existing, request.newId);
+    const { id, name } = existing ?? {
+      id: request.newId ?? newId('acc'),
+      name: request.name ?? processor,
+    };
     const context = credentialContext({ organizationId, environment, processor, name });
     const sealed = deps.secrets.seal(JSON.stringify(credentials), context);
     const columns = { encryptedCredentials: sealed.bytes, encryptionKeyId: sealed.keyId };
@@ -98,6 +103,19 @@ function requireName(name: string | undefined): void {
     'validation_error',
     'name: must be 1 to 40 lowercase letters, digits, hyphens or underscores, such as shop-eu, and not begin with acc_.',
   );
+}
+
+/** The same account again is that of a form that was sent twice. @throws ServiceError validation_error for another one. */
+async function requireNew(
+  tx: DatabaseTransaction,
+  existing: Pick<ProcessorAccount, 'id'> | null,
+  id: string,
+): Promise<void> {
+  if (existing?.id === id) return;
+  if (existing !== null)
+    throw new ServiceError('validation_error', 'name: is that of another account. Choose another one.');
+  if ((await tx.processorAccount.count({ where: { id } })) > 0)
+    throw new ServiceError('validation_error', 'This form has added an account already. Open a new one.');
 }
 
 type Credentials = Pick<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;

@@ -37,7 +37,7 @@ export class RefusedCredentialsError extends Error {
  */
 export async function setTestedAccount(
   deps: Stores & { log: Logger; secrets: SecretBox; settings: ServiceSettings },
-  request: AccountPlace & { credentials: unknown; actor: string; force: boolean },
+  request: AccountPlace & { newId?: string; credentials: unknown; actor: string; force: boolean },
 ): Promise<{ id: string; resumedRefunds: number; test: ConnectionTest }> {
   const { organizationId, environment, processor: name, credentials: input } = request;
   requireProcessor(name);

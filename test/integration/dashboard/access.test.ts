@@ -21,7 +21,7 @@ const rules: [route: RegExp, access: Access][] = [
   [/ \/dashboard($|\/(sign-out|you)\b)/, 'signed in'],
   [/ \/settings\/company-sign-in|^POST \/settings\/approvals$/, 'owner'],
   [/^POST \/settings\/members\/leave$/, 'viewer'],
-  [/^GET \/(settings\/(accounts\/:processor|notifications|audit-log)|policies\/(new|edit))/, 'admin'],
+  [/^GET \/(settings\/(accounts\/(new|:accountId\/)|notifications|audit-log)|policies\/(new|edit))/, 'admin'],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
   [/^POST \/(settings|policies|webhooks)\b/, 'admin'],
   [/^GET \/(health|processor-events|reconciliation|webhooks|refunds\/new)\b/, 'operator'],
@@ -176,8 +176,7 @@ test('treats another organization like an unknown one', async () => {
 const answers: [route: RegExp, status: number][] = [
   [/^GET \/settings$/, 303],
   [/^GET /, 200],
-  [/^POST \/settings\/accounts\/:processor\/test$/, 200],
-  [/^POST \/settings\/(accounts\/(columns|:processor\/metadata)|company-sign-in\/test)$/, 303],
+  [/^POST \/settings\/(accounts\/columns|company-sign-in\/test)$/, 303],
   [/^POST \/batches\/confirm$/, 303],
   [/^POST \/policies\/delete$/, 409],
   // What the form is about is looked for afterwards.
@@ -206,6 +205,9 @@ async function pagesOfSomething(): Promise<Record<string, string>> {
     },
   });
   return {
+    '/settings/accounts/:accountId': `/settings/accounts/${accountId}`,
+    '/settings/accounts/:accountId/credentials': `/settings/accounts/${accountId}/credentials`,
+    '/settings/accounts/:accountId/metadata': `/settings/accounts/${accountId}/metadata`,
     '/reconciliation/:runId': `/reconciliation/${runId}`,
     '/policies/edit': '/policies/edit?name=Default+30-day+policy',
     '/webhooks/:endpointId': `/webhooks/${endpointId}`,

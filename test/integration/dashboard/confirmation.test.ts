@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '#shared/platform/ids.ts';
 import { ownAddressAt } from '#test/support/processors/at-sandbox.ts';
 import { HeldTime } from '../../support/clocks.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
@@ -17,7 +18,7 @@ const question = "Confirm that it's you";
 
 /** Forms of the settings, the policies and the second factor that need no confirmation, and why. */
 const exceptions: Record<string, string> = {
-  '/settings/accounts/:processor/test': 'it changes nothing',
+  '/settings/accounts/:accountId/test': 'it changes nothing',
   '/policies/replay': 'it changes nothing',
   '/settings/company-sign-in/test': 'it changes nothing',
   '/settings/notifications/test': 'it changes nothing',
@@ -205,9 +206,9 @@ test('a part of a page asks in its place', async () => {
 
 test('the confirmation page shows no submitted credentials', async () => {
   ownAddressAt(service.sandboxUrl);
-  const url = filled('/settings/accounts/stripe');
+  const url = filled('/settings/accounts/new/stripe');
   const secretKey = 'sk_test_EnteredOnce';
-  const asked = await owner.visitor.post(url, { secretKey });
+  const asked = await owner.visitor.post(url, { accountId: newId('acc'), name: 'another', secretKey });
   expect(asked.text).not.toContain('EnteredOnce');
   expect(asked.text).not.toContain(Buffer.from(secretKey).toString('base64url'));
   const done = await answer(asked, { current: owner.password }, url);

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { newLinkToken } from '#shared/notifications/links.ts';
 import type { Prisma, Refund } from '#shared/platform/database.ts';
+import { findAccount } from '#shared/processors/accounts/account.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
@@ -59,6 +60,11 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     };
   const refund = (where: Prisma.RefundWhereInput) => async () =>
     `/refunds/${(await anyRefund(service, where)).id}`;
+  const stripe = (page: string) => async () => {
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const { id } = await findAccount(service.deps.db, { ...owner, processor: 'stripe' });
+    return `/settings/accounts/${id}${page}`;
+  };
 
   const visitor = { as: 'visitor' } as const;
   const newcomer = { as: 'newcomer' } as const;
@@ -278,14 +284,16 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-api-keys-empty': open('/settings/api-keys', newcomer),
     'settings-api-key-created': open('/settings/api-keys', {}, shows('Create test key', 'API key created')),
     'settings-accounts': open('/settings/accounts'),
-    'settings-accounts-tested': open('/settings/accounts', {}, async (page) => {
-      await press(page, 'Test connection to Stripe');
+    'settings-account': open(stripe('')),
+    'settings-account-tested': open(stripe(''), {}, async (page) => {
+      await press(page, 'Test connection');
       await page.getByText('Stripe accepts the credentials').waitFor();
     }),
     'settings-accounts-empty': open('/settings/accounts', newcomer),
-    'settings-stripe': open('/settings/accounts/stripe'),
-    'settings-braintree': open('/settings/accounts/braintree'),
-    'settings-sent-metadata': open('/settings/accounts/stripe/metadata'),
+    'settings-new-stripe': open('/settings/accounts/new/stripe'),
+    'settings-new-braintree': open('/settings/accounts/new/braintree'),
+    'settings-credentials': open(stripe('/credentials')),
+    'settings-sent-metadata': open(stripe('/metadata')),
     'settings-notifications': open('/settings/notifications', {}, async (page) => {
       await page.getByLabel('Webhook URL').fill('https://hooks.example.com/services/1');
       await press(page, 'Save');

@@ -33,6 +33,7 @@ export function noteRegisteredRoutes(): readonly RegisteredRoute[] {
 /** What the ids of dashboard pages begin with. */
 const prefixes: Record<string, string> = {
   keyId: 'key',
+  accountId: 'acc',
   userId: 'usr',
   endpointId: 'we',
   deliveryId: 'del',

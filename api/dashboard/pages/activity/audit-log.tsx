@@ -22,7 +22,7 @@ import { ExactTime } from '../../components/values.tsx';
 import { contextOf, useMember } from '../../http/access.ts';
 import { cursorIn, dayField, endOfRange, filterIn } from '../../http/filter.ts';
 import { page } from '../../http/page.ts';
-import { dashboardPath, withQuery } from '../../http/paths.ts';
+import { accountsPath, dashboardPath, withQuery } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
 import type { Choices } from '../../words/words.ts';
@@ -188,7 +188,7 @@ function usePathTo(target: string, environment: string | null | undefined): stri
   if (environment === null || environment === undefined) return null;
   if (target.startsWith('ref_')) return `${base}/refunds/${target}`;
   if (target.startsWith('key_')) return `${base}/settings/api-keys#${target}`;
-  if (target.startsWith('acc_')) return `${base}/settings/accounts`;
+  if (target.startsWith('acc_')) return `${base}${accountsPath}/${target}`;
   if (target.startsWith('we_')) return `${base}/webhooks/${target}`;
   return null;
 }

@@ -12,6 +12,7 @@ import { ButtonLink } from '../../components/button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { Moment } from '../../components/values.tsx';
 import { type Context, useMember } from '../../http/access.ts';
+import { accountsPath } from '../../http/paths.ts';
 import { inMoney } from '../../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../../words/trouble.ts';
 
@@ -143,7 +144,6 @@ function disputeItem({ transactionId, processor, count, amount, currency, since 
 
 /** What the settings of a processor account solve. */
 function accountItems({ refusedAccounts, failedReconciliations, discrepancies }: NeedsAttention): Item[] {
-  const accounts = '/settings/accounts';
   return [
     ...refusedAccounts.map((account) => {
       const refusals = refusalsOf(account);
@@ -152,13 +152,13 @@ function accountItems({ refusedAccounts, failedReconciliations, discrepancies }:
         ...{ tone: 'bad' as const, icon: 'key' as const, since: account.misconfiguredAt },
         title: refusalTitle(account.processor, refusals),
         detail: abilitiesOf(account)[refusals[0] ?? 'credentials']?.message ?? null,
-        action: [accounts, isRejected ? 'Set credentials' : 'Check account'] as const,
+        action: [`${accountsPath}/${account.id}`, isRejected ? 'Set credentials' : 'Check account'] as const,
       };
     }),
     ...failedReconciliations.map(({ processor, failure, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, detail: failure, since },
       title: `${displayNameOf(processor)} reconciliation failed`,
-      action: [accounts, 'Check account'] as const,
+      action: [accountsPath, 'Check account'] as const,
     })),
     ...discrepancies.map(({ processor, count, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, since },

@@ -3,19 +3,18 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { maxRefundColumns } from '#shared/organizations/organization-settings.ts';
-import { findAccount } from '#shared/processors/accounts/account.ts';
+import type { AccountName } from '#shared/processors/accounts/account.ts';
 import { maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { Form } from '../../components/form.tsx';
-import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
+import { actingIn, confirmed, useMember } from '../../http/access.ts';
 import { leadTo, page } from '../../http/page.ts';
-import { pageNotFound } from '../../http/paths.ts';
-import { processorInPath } from './credentials.tsx';
+import { accountsPath, pageNotFound } from '../../http/paths.ts';
+import { ownAccountInPath } from './account-in-path.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
-const accounts = '/settings/accounts';
-export const columnsPath = `${accounts}/columns`;
-const sentPath = `${accounts}/:processor/metadata`;
+export const columnsPath = `${accountsPath}/columns`;
+const sentPath = `${accountsPath}/:accountId/metadata`;
 
 /** A form with keys of metadata, which are entered with commas between them. */
 const keysForm = (description: string) => {
@@ -51,39 +50,37 @@ export function RefundColumnsForm() {
   );
 }
 
-/** `/settings/accounts/<processor>/metadata`: what the processor gets of the metadata of refunds. */
+/** `/settings/accounts/<id>/metadata`: what the processor gets of the metadata of refunds. */
 export function sentMetadataPage(scope: Api, deps: ApiDependencies): void {
-  const read = async (request: FastifyRequest) => {
-    const { sentMetadataKeys } = await findAccount(deps.db, keeperOf(request));
-    return { processor: processorInPath(request), sentMetadataKeys };
-  };
+  const read = async (request: FastifyRequest) => ({ account: await keeperInPath(deps, request) });
   const save = confirmed('admin');
   page(scope, sentPath, 'admin', read, SentMetadata).form(
     sentPath,
     save,
     sentSchema,
     async (request, { keys }) => {
-      await setSentMetadata(deps, { ...actingIn(request), ...keeperOf(request), keys });
-      return leadTo(accounts, 'sent-metadata-saved');
+      const { id, processor, name } = await keeperInPath(deps, request);
+      await setSentMetadata(deps, { ...actingIn(request), processor, name, keys });
+      return leadTo(`${accountsPath}/${id}`, 'sent-metadata-saved');
     },
   );
 }
 
-/** @throws ServiceError not_found for a processor that keeps no metadata. */
-function keeperOf(request: FastifyRequest) {
-  const processor = processorInPath(request);
-  if (!processorKind(processor).keepsMetadata) throw pageNotFound();
-  return { ...contextOf(request).owner, processor };
+/** @throws ServiceError not_found for an account at a processor that keeps no metadata. */
+async function keeperInPath(deps: ApiDependencies, request: FastifyRequest): Promise<AccountName> {
+  const account = await ownAccountInPath(deps, request);
+  if (processorKind(account.processor).keepsMetadata) return account;
+  throw pageNotFound();
 }
 
-function SentMetadata({ processor, sentMetadataKeys }: { processor: string; sentMetadataKeys: string[] }) {
+function SentMetadata({ account: { id, name, processor, sentMetadataKeys } }: { account: AccountName }) {
   const { displayName } = processorKind(processor);
   return (
-    <SettingsFrame page="accounts" title={`Metadata sent to ${displayName}`}>
+    <SettingsFrame page="accounts" title={`Metadata sent with refunds of ${name}`}>
       <Form
-        to={`${accounts}/${processor}/metadata`}
+        to={`${accountsPath}/${id}/metadata`}
         submit="Save"
-        cancel={accounts}
+        cancel={`${accountsPath}/${id}`}
         schema={sentSchema}
         initial={enteredKeys(sentMetadataKeys)}
       >
