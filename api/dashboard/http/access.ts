@@ -163,11 +163,15 @@ interface Confirmed {
   role: Role | null;
   confirm: true;
   enrols?: true;
+  formLimitBytes?: number;
 }
 
-/** The same for those who have confirmed the session lately. */
-export function confirmed(role: Role | null = null): Confirmed {
-  return { role, confirm: true };
+/**
+ * The same for those who have confirmed the session lately.
+ * @param formLimitBytes the largest form, as JSON, if that is another one than usual.
+ */
+export function confirmed(role: Role | null = null, formLimitBytes?: number): Confirmed {
+  return { role, confirm: true, ...(formLimitBytes === undefined ? {} : { formLimitBytes }) };
 }
 
 /** The options of a route. */

@@ -9,7 +9,6 @@ export const doneMessages = {
   resolved: 'Refund resolved.',
   dismissed: 'Flag dismissed.',
   noted: 'Note added.',
-  confirmed: 'Identity confirmed. Upload the file within ten minutes.',
   'batch-created': 'Batch created. This page updates automatically.',
   'batch-repeated': 'This file was uploaded before. This is its batch; nothing was created again.',
   'batch-paused': 'Batch paused. Refunds that were created go on.',
