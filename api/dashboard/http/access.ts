@@ -156,6 +156,15 @@ async function requireRole(
   );
 }
 
+/** Counts again what the navigation shows, for a page that is shown right after a change. */
+export async function refreshCounts(
+  { db }: Pick<Dependencies, 'db'>,
+  request: FastifyRequest,
+): Promise<void> {
+  const context = contextOf(request);
+  context.counts = await countNeedingAttention(db, context.owner);
+}
+
 /** Who may use a route: members with at least a role; null where the hooks of its scope decide alone. */
 export type Guard = Role | Confirmed | null;
 

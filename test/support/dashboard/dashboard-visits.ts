@@ -214,6 +214,12 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       await pressIn(page, 'Decide');
       await heading(page, 'Results');
     }),
+    'refunds-to-approve': open('/refunds?status=pending&select=all', {}, async (page) => {
+      await press(page, 'Decide');
+      await page.getByLabel('Approve').check();
+      await pressIn(page, 'Decide');
+      await heading(page, 'Approve refunds');
+    }),
     'refunds-not-found': open('/refunds?q=re_nobody'),
     'refunds-bad-filter': open('/refunds?from=2026-02-01&to=2026-01-01', { status: 400 }),
     approvals: open('/approvals'),

@@ -11,7 +11,7 @@ import { Notice } from '../../components/notice.tsx';
 import { Amount } from '../../components/values.tsx';
 import { useAddress, useMember } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { inMoney, inWhole } from '../../words/numbers.ts';
+import { countOf, inMoney, inWhole } from '../../words/numbers.ts';
 import { reasonWords } from '../../words/words.ts';
 import { metadataFacts } from '../refunds/facts.tsx';
 import type { Question } from './uploaded-rows.ts';
@@ -261,9 +261,4 @@ const sentColumns: readonly Column<SentRow>[] = [
 
 function PaymentLink({ id }: { id: string }) {
   return <Link to={`/payments/${encodeURIComponent(id)}`}>{id}</Link>;
-}
-
-/** "1 row", "243 refunds". */
-function countOf(count: number, noun: string): string {
-  return `${inWhole(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
