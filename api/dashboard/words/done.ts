@@ -48,6 +48,8 @@ export const doneMessages = {
   'invitation-revoked': 'Invitation revoked. Its link no longer works.',
   'password-changed': 'Password changed. All other sessions were signed out.',
   'mails-chosen': 'Settings saved. What was noted within the last minute is still mailed.',
+  'single-keys-on': 'Single keys turned on.',
+  'single-keys-off': 'Single keys turned off.',
   'reset-requested':
     'If this address has a user, a link to set a new password is on its way. It expires in an hour.',
   'password-reset': 'Password set, and all sessions signed out. Sign in with the new password.',
