@@ -182,6 +182,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await read(page);
     await page.keyboard.press('a');
     await shown(page, second);
+    await page.clock.runFor(900);
     await page.keyboard.press('a');
     // A key that only leads elsewhere works at once, and after the one that was ignored.
     await page.keyboard.press('/');
