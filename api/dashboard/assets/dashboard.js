@@ -119,7 +119,7 @@ function noteSeen() {
 document.addEventListener('visibilitychange', noteSeen);
 noteSeen();
 
-/** Pressed twice, a key must not decide about the next refund, which nobody has read. */
+/** Pressed twice, a key must not decide about the next refund, which no one has read. */
 const readingMs = 1_000;
 
 // The keys of buttons and links, such as those of the approvals.
