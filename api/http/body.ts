@@ -132,11 +132,9 @@ export function formBody(app: FastifyInstance): void {
   parseBodies(app, 'application/x-www-form-urlencoded', (body) => ({ ...parseForm(body.toString()) }));
 }
 
-/** Also parses forms with files; a file is its text. */
+/** Also parses forms with files; a file is its text, in UTF-8 or else Windows-1252, as spreadsheets write it. */
 export function uploadBody(app: FastifyInstance): void {
   parseBodies(app, 'multipart/form-data', async (body, { headers }) => {
-    if (!isUtf8(body))
-      throw new ServiceError('validation_error', 'The file is not in UTF-8. Save it as CSV UTF-8.');
     const contentType = headers['content-type'] ?? '';
     const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
       .formData()
@@ -145,10 +143,14 @@ export function uploadBody(app: FastifyInstance): void {
       });
     const texts = [...form].map(async ([name, value]) => [
       name,
-      typeof value === 'string' ? value : await value.text(),
+      typeof value === 'string' ? value : decoded(await value.arrayBuffer()),
     ]);
     return Object.fromEntries(await Promise.all(texts));
   });
+}
+
+function decoded(bytes: ArrayBuffer): string {
+  return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes);
 }
 
 /** Accepts bodies of one media type as raw bytes, because a signature covers those. */

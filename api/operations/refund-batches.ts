@@ -189,7 +189,8 @@ export const batchOperations = [
     description:
       `Stores up to ${maxRows} requests for refunds, in JSON or as CSV, which are then worked off one after the other, each as if it ` +
       'was sent on its own with the same API key. Invalid rows refuse the whole batch, and the error lists them, unless `mode` is ' +
-      '`partial`. The first line of CSV names the columns: `transactionId`, `amount` (empty: all that is left), `reason`, and if ' +
+      '`partial`. The first line of CSV names the columns: `transactionId`, `amount` or `amountMinor` (both in the smallest unit; empty: all that ' +
+      'is left), `reason`, and if ' +
       'needed `currency`, `processor`, `account`, `connectedAccount`, `idempotencyKey` and `metadata.<key>`.',
     isIdempotent: true,
     bodyLimitBytes: batchLimitBytes,

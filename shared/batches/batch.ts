@@ -22,7 +22,7 @@ export type RowState = (typeof rowStates)[number];
 /** The most rows of a batch. */
 export const maxRows = 10_000;
 
-/** A valid row, as it is kept while it waits. */
+/** A valid row, as it is kept while it waits. Beside `remaining`, `amount` is what a person was shown to be left. */
 export type RowContent = RefundContent & { idempotencyKey?: string | undefined };
 
 /** A batch as clients see it, with its rows by state. */

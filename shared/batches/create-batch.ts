@@ -19,6 +19,10 @@ import type { BatchMode, RowContent } from './batch.ts';
 /** A row of a request: a valid one, or what is wrong with it. */
 export type RequestedRow = { content: RowContent } | { problem: string };
 
+/** What a person was shown of a row: what is left of its payment, in minor units, or why it is not refunded. */
+export type RowReview = { amount: number } | { refusal: string };
+export type Reviews = ReadonlyMap<number, RowReview>;
+
 interface BatchRequest {
   organizationId: string;
   environment: Environment;
@@ -26,6 +30,8 @@ interface BatchRequest {
   actor: string;
   mode: BatchMode;
   rows: readonly RequestedRow[];
+  /** What a person was shown of rows, by their index; a repetition is the same batch, whatever it was shown. */
+  reviews?: Reviews;
   /**
    * As the requester owns it.
    * @param ofRows for a batch that is given none: the same rows are one batch, however they are written, how often, where and by whom.
@@ -61,7 +67,8 @@ export async function createBatch(
   const fingerprint = await inPieces(fingerprinting(rows));
   const ofRows = `rows\n${Buffer.from(fingerprint).toString('base64url')}`;
   const key = requestDigestOf(request, request.idempotencyKey(ofRows));
-  const rejectedCount = rows.filter((row) => 'problem' in row).length;
+  const items = rows.map((row, index) => toItem(row, index, request.reviews?.get(index)));
+  const rejectedCount = items.filter((item) => 'problem' in item).length;
   const waitingCount = rows.length - rejectedCount;
   return await db.$transaction(async (tx) => {
     const now = await serviceTime(tx);
@@ -76,7 +83,7 @@ export async function createBatch(
     if (count === 0) return { batch: await earlierBatch(tx, batch), isReplayed: true };
     await refuseTooMany(tx, request);
     await refuseTooManyRows(tx, batch);
-    await insertRows(tx, batch.id, rows);
+    await insertRows(tx, batch.id, items);
     const detail = { environment, mode, rows: rows.length };
     await writeAudit(
       tx,
@@ -167,9 +174,8 @@ const rowsInserted = 500;
 async function insertRows(
   tx: DatabaseTransaction,
   batchId: string,
-  rows: readonly RequestedRow[],
+  items: readonly ReturnType<typeof toItem>[],
 ): Promise<void> {
-  const items = rows.map(toItem);
   const dropped = new Set(items.filter((item) => 'problem' in item).slice(invalidKept));
   const kept = items.filter((item) => !dropped.has(item));
   for (let start = 0; start < kept.length; start += rowsInserted) {
@@ -182,9 +188,13 @@ async function insertRows(
   }
 }
 
-function toItem(row: RequestedRow, index: number) {
+function toItem(row: RequestedRow, index: number, review?: RowReview) {
   const n = index + 1;
-  return 'content' in row
-    ? { n, transactionId: row.content.transactionId, content: row.content }
-    : { n, problem: redact(row.problem) };
+  if ('problem' in row) return { n, problem: redact(row.problem) };
+  const { content } = row;
+  const { transactionId } = content;
+  if (review === undefined) return { n, transactionId, content };
+  return 'refusal' in review
+    ? { n, transactionId, problem: redact(review.refusal) }
+    : { n, transactionId, content: { ...content, amount: review.amount } };
 }

@@ -2,7 +2,7 @@ import { mayAct } from '../access/roles.ts';
 import { apiKeyStatus } from '../organizations/api-keys.ts';
 import type { ApiKey, RefundBatch, Stores } from '../platform/database.ts';
 import type { RefundRequest } from '../refunds/lifecycle/decide.ts';
-import { refundRequestedBy } from '../refunds/requests/key-requests.ts';
+import { fingerprintOfCreation, refundRequestedBy } from '../refunds/requests/key-requests.ts';
 import type { RowContent } from './batch.ts';
 
 /** The key that requests the refunds of a batch, null for a user, and whether they still may. */
@@ -30,7 +30,10 @@ export async function findRequester(
   return { apiKey, mayRequest: isActive && apiKey.scopes.includes('refunds:write') };
 }
 
-/** The request of a row, the same each time. Keys that are derived contain a line break, so no client can name them. */
+/**
+ * The request of a row, the same each time. Keys that are derived contain a line break, so no client can name them. All that is left is
+ * the amount that a person was shown, if one was, and has the key of all that is left.
+ */
 export function requestOfRow(
   { id, idempotencyKey: batchKey, actor, organizationId, environment }: RefundBatch,
   { apiKey }: Pick<Requester, 'apiKey'>,
@@ -39,5 +42,8 @@ export function requestOfRow(
 ): RefundRequest {
   const key = idempotencyKey ?? `batch\n${batchKey ?? id}\n${number}`;
   const owner = apiKey ?? { id: '', organizationId, environment, agentLimits: null };
-  return { ...refundRequestedBy(owner, apiKey ? 'api' : 'dashboard', content, { key }), apiKey, actor };
+  const { amount: _shown, ...ofRemaining } = content;
+  const fingerprint = fingerprintOfCreation(content.remaining ? ofRemaining : content);
+  const given = { key, fingerprint };
+  return { ...refundRequestedBy(owner, apiKey ? 'api' : 'dashboard', content, given), apiKey, actor };
 }

@@ -145,40 +145,76 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  test('decides ten approvals in a row by keyboard with one confirmation', async () => {
-    const own = await service.addOrganization('Keyboard');
+  /** An organization with refunds that await approval, in the order of the queue. */
+  async function queueOf(name: string, length: number) {
+    const own = await service.addOrganization(name);
     const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }] };
     await setPolicies(service.deps, { organizationId: own.id, file, actor: 'test' });
     const ids: string[] = [];
-    while (ids.length < 10) {
-      const { body } = await service.call('POST', '/v1/refunds', {
-        key: own.keys.test.plaintext,
-        body: {
-          transactionId: await newPayment(service),
-          amount: 1_000,
-          reason: 'other',
-          processor: 'stripe',
-        },
-      });
-      ids.push(body.data.id);
+    while (ids.length < length) {
+      const transactionId = await newPayment(service);
+      const body = { transactionId, amount: 1_000, reason: 'other', processor: 'stripe' };
+      const key = own.keys.test.plaintext;
+      ids.push((await service.call('POST', '/v1/refunds', { key, body })).body.data.id);
     }
+    return { own, ids };
+  }
+
+  const shown = async (page: Page, id: string) => {
+    await page.getByRole('link', { name: id }).waitFor();
+    await page.waitForLoadState();
+  };
+  /** Lets a second pass on the page, whose clock is installed, once it was on screen. */
+  const read = (page: Page) => page.clock.runFor(1_100);
+
+  test('a key decides only about what has been on screen for a second', async () => {
+    const { own, ids } = await queueOf('Unread', 2);
+    const [first, second] = ids as [string, string];
+    const page = await browser.open();
+    await signInAt(page, await addPerson(service, 'operator', own.id));
+    const now = new Date();
+    await page.clock.install({ time: now });
+    await page.clock.pauseAt(new Date(now.getTime() + 60_000));
+    const decisions: string[] = [];
+    page.on('request', (request) => request.method() === 'POST' && decisions.push(request.url()));
+    await page.goto(`/dashboard/${own.id}/test/approvals`);
+    await shown(page, first);
+    await read(page);
+    await page.keyboard.press('a');
+    await shown(page, second);
+    await page.clock.runFor(900);
+    await page.keyboard.press('a');
+    // A key that only leads elsewhere works at once, and after the one that was ignored.
+    await page.keyboard.press('/');
+    await page.getByRole('dialog').waitFor();
+    expect(decisions).toEqual([expect.stringContaining(`${first}/approve`)]);
+    expect((await rowOf(service, second)).status).toBe('pending');
+    await page.keyboard.press('Escape');
+    await read(page);
+    await page.keyboard.press('a');
+    await page.getByText('Nothing awaits approval').waitFor();
+  });
+
+  test('decides ten approvals in a row by keyboard with one confirmation', async () => {
+    const { own, ids } = await queueOf('Keyboard', 10);
     const person = await addPerson(service, 'operator', own.id);
     const page = await browser.open();
     await signInAt(page, person);
+    await page.clock.install();
     const complaints = noteComplaints(page);
     await service.deps.db.session.updateMany({ where: { userId: person.userId }, data: { data: {} } });
     await page.goto(`/dashboard/${own.id}/test/approvals`);
-    const shown = (id: string) => page.getByRole('link', { name: id }).waitFor();
     const [rejected, skipped, ...others] = ids as [string, string, ...string[]];
-    await shown(rejected);
+    await shown(page, rejected);
     await page.keyboard.press('r');
     await page.keyboard.type('An exchange, jan');
     await page.keyboard.press('Enter');
-    await shown(skipped);
+    await shown(page, skipped);
     await page.keyboard.press('n');
     for (const [index, id] of [...others, skipped].entries()) {
       if (id === skipped) await page.getByRole('link', { name: 'Start again' }).click();
-      await shown(id);
+      await shown(page, id);
+      await read(page);
       await page.keyboard.press('a');
       if (index > 0) continue;
       await page.getByLabel('Your password').fill(person.password);

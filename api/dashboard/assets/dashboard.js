@@ -87,12 +87,11 @@ addEventListener('pageshow', ({ persisted }) => {
   for (const button of document.querySelectorAll('button[disabled]')) button.disabled = false;
 });
 
-// The key / and Ctrl-K open the search; the arrow keys move through its results and through the bars of a chart.
+// Ctrl-K opens the search; the arrow keys move through its results and through the bars of a chart.
 document.addEventListener('keydown', (event) => {
   const { key, target } = event;
   const isCommand = key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
-  const isSlash = key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey;
-  if (isCommand || (isSlash && !target.matches('input, select, textarea'))) {
+  if (isCommand) {
     const search = document.getElementById('search');
     if (search === null || document.querySelector('dialog[open]')) return;
     event.preventDefault();
@@ -109,6 +108,20 @@ document.addEventListener('keydown', (event) => {
   next.focus();
 });
 
+// When the page came on screen; never, as long as it is in the background.
+let seenAt = Number.POSITIVE_INFINITY;
+function noteSeen() {
+  seenAt = Number.POSITIVE_INFINITY;
+  requestAnimationFrame(() => {
+    seenAt = performance.now();
+  });
+}
+document.addEventListener('visibilitychange', noteSeen);
+noteSeen();
+
+/** Pressed twice, a key must not decide about the next refund, which no one has read. */
+const readingMs = 1_000;
+
 // The keys of buttons and links, such as those of the approvals.
 document.addEventListener('keydown', (event) => {
   const { key, target, repeat, ctrlKey, metaKey, altKey } = event;
@@ -116,6 +129,7 @@ document.addEventListener('keydown', (event) => {
   if (document.querySelector('dialog[open]')) return;
   const button = document.querySelector(`[aria-keyshortcuts~="${CSS.escape(key)}"]`);
   if (button === null) return;
+  if (button.type === 'submit' && event.timeStamp - seenAt < readingMs) return;
   // The key is not typed into a dialog that it opens.
   event.preventDefault();
   button.click();

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useAddress } from '../http/access.ts';
+import { useRequest } from '../http/render.ts';
 
 interface ButtonProps {
   kind?: 'primary' | 'danger' | undefined;
@@ -17,7 +18,13 @@ interface SubmitProps extends ButtonProps {
 /** A button that sends its form. */
 export function Submit({ kind, shortcut, children, ...attributes }: SubmitProps) {
   return (
-    <button type="submit" class={classOf(kind)} data-kind={kind} aria-keyshortcuts={shortcut} {...attributes}>
+    <button
+      type="submit"
+      class={classOf(kind)}
+      data-kind={kind}
+      aria-keyshortcuts={useShortcut(shortcut)}
+      {...attributes}
+    >
       {children}
       <Key shortcut={shortcut} />
     </button>
@@ -43,15 +50,27 @@ export function Link({ to, ...attributes }: LinkProps) {
 /** A link that looks like a button. */
 export function ButtonLink({ to, kind, id, shortcut, children }: ButtonProps & { to: string; id?: string }) {
   return (
-    <a class={classOf(kind)} data-kind={kind} id={id} href={useAddress(to)} aria-keyshortcuts={shortcut}>
+    <a
+      class={classOf(kind)}
+      data-kind={kind}
+      id={id}
+      href={useAddress(to)}
+      aria-keyshortcuts={useShortcut(shortcut)}
+    >
       {children}
       <Key shortcut={shortcut} />
     </a>
   );
 }
 
+/** The keys of a button, unless the user has turned single keys off. */
+export function useShortcut(shortcut: string | undefined): string | undefined {
+  return useRequest().visitor?.user.singleKeys === false ? undefined : shortcut;
+}
+
 /** The key of a button; screen readers have it from the button itself. */
-export function Key({ shortcut }: Pick<ButtonProps, 'shortcut'>) {
+export function Key({ shortcut: given }: Pick<ButtonProps, 'shortcut'>) {
+  const shortcut = useShortcut(given);
   if (shortcut === undefined) return null;
   return (
     <span aria-hidden="true">

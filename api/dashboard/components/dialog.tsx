@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useAddress } from '../http/access.ts';
-import { classOf, Key, Submit } from './button.tsx';
+import { classOf, Key, Submit, useShortcut } from './button.tsx';
 import { CsrfField, FormNotice, HiddenFields, useSubmitted } from './form.tsx';
 import { EntriesProvider } from './inputs.tsx';
 
@@ -33,7 +33,7 @@ export function Confirm(props: ConfirmProps) {
         type="button"
         class={classOf(kind)}
         data-kind={kind}
-        aria-keyshortcuts={shortcut}
+        aria-keyshortcuts={useShortcut(shortcut)}
         {...{ command: 'show-modal', commandfor: id }}
       >
         {action}

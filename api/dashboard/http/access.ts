@@ -156,6 +156,15 @@ async function requireRole(
   );
 }
 
+/** Counts again what the navigation shows, for a page that is shown right after a change. */
+export async function refreshCounts(
+  { db }: Pick<Dependencies, 'db'>,
+  request: FastifyRequest,
+): Promise<void> {
+  const context = contextOf(request);
+  context.counts = await countNeedingAttention(db, context.owner);
+}
+
 /** Who may use a route: members with at least a role; null where the hooks of its scope decide alone. */
 export type Guard = Role | Confirmed | null;
 
@@ -163,11 +172,15 @@ interface Confirmed {
   role: Role | null;
   confirm: true;
   enrols?: true;
+  formLimitBytes?: number;
 }
 
-/** The same for those who have confirmed the session lately. */
-export function confirmed(role: Role | null = null): Confirmed {
-  return { role, confirm: true };
+/**
+ * The same for those who have confirmed the session lately.
+ * @param formLimitBytes the largest form, as JSON, if that is another one than usual.
+ */
+export function confirmed(role: Role | null = null, formLimitBytes?: number): Confirmed {
+  return { role, confirm: true, ...(formLimitBytes === undefined ? {} : { formLimitBytes }) };
 }
 
 /** The options of a route. */

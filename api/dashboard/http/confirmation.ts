@@ -20,6 +20,8 @@ declare module 'fastify' {
     confirm?: true;
     /** Whether it sets up a second factor: with `confirm`, a first one may be what confirms the session from then on. */
     enrols?: true;
+    /** With `confirm`, the largest form, as JSON, if that is another one than usual. */
+    formLimitBytes?: number;
   }
 }
 
@@ -30,10 +32,10 @@ export const confirmedForMs = 10 * 60 * 1000;
  * The largest form, as JSON, in bytes. It applies to confirmed sessions as well, so that a form is never refused only because
  * a confirmation is due.
  */
-const maxFormBytes = 64 * 1024;
+const usualLimitBytes = 64 * 1024;
 
 /** Holds the largest form, which encryption and base64 make a third longer, with an answer and the CSRF token. */
-const heldFormLimitBytes = 96 * 1024;
+const heldLimitBytes = (formLimitBytes: number) => 1.5 * formLimitBytes;
 
 /**
  * Asks for a code, or the password of a user without a second factor, before a form of a route with `confirm` is carried
@@ -52,21 +54,23 @@ export function requireConfirmation(
     return reply.send(h(Ask, { ...questionFor(deps, request, body), way, problems }));
   };
   scope.addHook('onRoute', (route) => {
-    if (route.config?.confirm === true) route.bodyLimit = heldFormLimitBytes;
+    const { confirm, formLimitBytes = usualLimitBytes } = route.config ?? {};
+    if (confirm === true) route.bodyLimit = heldLimitBytes(formLimitBytes);
   });
   scope.addHook('preHandler', async (request, reply) => {
     const { session, body } = request;
     const isConfirmed = isConfirmedLately(deps, request);
-    if (request.routeOptions.config.confirm !== true) return;
+    const { confirm, formLimitBytes = usualLimitBytes } = request.routeOptions.config;
+    if (confirm !== true) return;
     if (request.method === 'GET' && session.companyOf === undefined) return;
     const way = await wayToConfirm(deps, request);
     if (request.method === 'GET' && way === 'code') return;
     const sealed = entered(body, 'held');
     if (sealed === '') {
-      if (Buffer.byteLength(JSON.stringify(body ?? {})) > maxFormBytes) {
+      if (Buffer.byteLength(JSON.stringify(body ?? {})) > formLimitBytes) {
         throw new ServiceError(
           'payload_too_large',
-          'The form exceeds 64 KiB, and nothing was changed. Shorten it and try again.',
+          `The form exceeds ${formLimitBytes / 1024} KiB, and nothing was changed. Shorten it and try again.`,
         );
       }
       if (isConfirmed || (way === 'set-up' && request.routeOptions.config.enrols === true)) return;
@@ -90,11 +94,7 @@ export function requireConfirmation(
   });
 }
 
-/** Whether the user has confirmed the session lately. For forms that are too large to be held. */
-export function isConfirmedLately(
-  { clock }: Pick<ApiDependencies, 'clock'>,
-  { session }: FastifyRequest,
-): boolean {
+function isConfirmedLately({ clock }: Pick<ApiDependencies, 'clock'>, { session }: FastifyRequest): boolean {
   return clock.now().getTime() < (session.confirmedAt ?? 0) + confirmedForMs;
 }
 

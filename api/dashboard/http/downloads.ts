@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { byteOrderMark } from '#shared/platform/formats/csv.ts';
 
 /** Exports of this process at a time. */
 const limits = { perUser: 2, inAll: 8 };
@@ -54,7 +55,7 @@ export class Downloads {
 
   /** Responds with a file, as fast as the client reads. @throws ServiceError rate_limited. */
   send(reply: FastifyReply, { userId, name, lines }: CsvFile): FastifyReply {
-    const stream = this.start(userId, reply.raw, lines);
+    const stream = this.start(userId, reply.raw, marked(lines));
     return reply
       .type('text/csv; charset=utf-8')
       .header('content-disposition', `attachment; filename="${name}.csv"`)
@@ -94,6 +95,15 @@ export class Downloads {
         ? 'Too many exports are running. Try again in 30 seconds.'
         : `You already have ${own} exports running. Wait for one to finish or cancel its download, then export again.`;
     throw new ServiceError('rate_limited', message, { retryAfterSeconds: 30 });
+  }
+}
+
+/** With the byte order mark, which leaves together with the first data. */
+async function* marked(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let mark = byteOrderMark;
+  for await (const part of lines) {
+    yield mark + part;
+    mark = '';
   }
 }
 

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { knownBrowserCookie, knownBrowserMs } from '#shared/people/sign-in/known-browsers.ts';
 import { extendSession, type Proof, sessionLifeMs, signOut } from '#shared/people/sign-in/sessions.ts';
+import type { User } from '#shared/platform/database.ts';
 import { encryptionKeys } from '#shared/platform/secrets/secrets.ts';
 import { dashboardPath, queueBoardPath } from './paths.ts';
 import { secureCookies } from './secure-cookies.ts';
@@ -12,7 +13,7 @@ import { databaseStore } from './session-store.ts';
 
 /** A signed-in user. */
 export interface Visitor {
-  user: { id: string; email: string };
+  user: Pick<User, 'id' | 'email' | 'singleKeys'>;
   /** For the forms of the page. */
   csrfToken: string;
 }
@@ -65,7 +66,8 @@ export async function findVisitor(
 ): Promise<Visitor | null> {
   const { userId } = request.session;
   if (userId === undefined) return null;
-  const user = await db.user.findUnique({ where: { id: userId }, select: { id: true, email: true } });
+  const select = { id: true, email: true, singleKeys: true };
+  const user = await db.user.findUnique({ where: { id: userId }, select });
   return user === null ? null : { user, csrfToken: reply.generateCsrf() };
 }
 

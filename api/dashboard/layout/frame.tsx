@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '#shared/access/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
-import { Link, Switch } from '../components/button.tsx';
+import { Key, Link, Switch, useShortcut } from '../components/button.tsx';
 import { Icon, type IconName, Mark } from '../components/icon.tsx';
 import { type Context, useMember } from '../http/access.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
@@ -137,9 +137,11 @@ function Side({ context, section }: { context: Context; section: Section }) {
         type="button"
         class="button outline search-button"
         aria-label="Search"
+        aria-keyshortcuts={useShortcut('/')}
         {...{ command: 'show-modal', commandfor: 'search' }}
       >
-        <Icon name="search" /> <span>Search</span> <kbd>/</kbd>
+        <Icon name="search" /> <span>Search</span>
+        <Key shortcut="/" />
       </button>
       <button type="button" class="button outline menu-button" aria-label="Menu" popovertarget="nav">
         <Icon name="three-bars" />

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { kindsByRole, type NotificationKind, notificationKinds } from '#shared/notifications/kinds.ts';
 import { chooseMails } from '#shared/people/members/mail-choices.ts';
 import { findMembership, organizationsOf } from '#shared/people/members/memberships.ts';
+import { chooseSingleKeys } from '#shared/people/members/single-keys.ts';
 import { changePassword } from '#shared/people/sign-in/passwords.ts';
 import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import {
@@ -47,7 +48,9 @@ const mailsSchema = z.object({
     .meta({ title: 'Email me about', type: 'array' }),
 });
 
-/** `/dashboard/you`: the user's own password, second factor, mails and sessions. */
+const singleKeysSchema = z.object({ singleKeys: z.enum(['on', 'off']) });
+
+/** `/dashboard/you`: the user's own password, second factor, mails, single keys and sessions. */
 export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
   const you = page(scope, path, null, (request) => readUser(deps, request), You);
   secondFactorForms(you, deps);
@@ -74,6 +77,10 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
     if (membership === null) throw pageNotFound();
     await chooseMails(deps, { ...ownSessionOf(request), organizationId, kinds });
     return 'mails-chosen';
+  });
+  you.form(`${path}/single-keys`, null, singleKeysSchema, async (request, { singleKeys }) => {
+    await chooseSingleKeys(deps, visitorOf(request).user.id, singleKeys === 'on');
+    return singleKeys === 'on' ? 'single-keys-on' : 'single-keys-off';
   });
   you.button(`${path}/sessions/end-others`, null, async (request) => {
     await revokeOtherSessions(deps, ownSessionOf(request));
@@ -117,6 +124,7 @@ function You({ secondFactor, sessions, organizations }: YouProps) {
       <PasswordForm />
       <SecondFactor secondFactor={secondFactor} />
       <MailChoices organizations={organizations} />
+      <SingleKeys />
       <Sessions sessions={sessions} />
     </Gate>
   );
@@ -159,6 +167,24 @@ function MailChoices({ organizations }: Pick<YouProps, 'organizations'>) {
         );
       })}
     </>
+  );
+}
+
+function SingleKeys() {
+  const { singleKeys } = useVisitor().user;
+  return (
+    <Card id="single-keys" title="Single keys">
+      <p>
+        {singleKeys
+          ? 'Keys such as / to search and a to approve work without Ctrl. Turn them off if you press them by accident.'
+          : 'Off. Ctrl-K still opens the search.'}
+      </p>
+      <div class="row">
+        <Post to={`${path}/single-keys`} values={{ singleKeys: singleKeys ? 'off' : 'on' }}>
+          {singleKeys ? 'Turn off' : 'Turn on'}
+        </Post>
+      </div>
+    </Card>
   );
 }
 

@@ -9,7 +9,6 @@ export const doneMessages = {
   resolved: 'Refund resolved.',
   dismissed: 'Flag dismissed.',
   noted: 'Note added.',
-  confirmed: 'Identity confirmed. Upload the file within ten minutes.',
   'batch-created': 'Batch created. This page updates automatically.',
   'batch-repeated': 'This file was uploaded before. This is its batch; nothing was created again.',
   'batch-paused': 'Batch paused. Refunds that were created go on.',
@@ -49,6 +48,8 @@ export const doneMessages = {
   'invitation-revoked': 'Invitation revoked. Its link no longer works.',
   'password-changed': 'Password changed. All other sessions were signed out.',
   'mails-chosen': 'Settings saved. What was noted within the last minute is still mailed.',
+  'single-keys-on': 'Single keys turned on.',
+  'single-keys-off': 'Single keys turned off.',
   'reset-requested':
     'If this address has a user, a link to set a new password is on its way. It expires in an hour.',
   'password-reset': 'Password set, and all sessions signed out. Sign in with the new password.',

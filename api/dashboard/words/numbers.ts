@@ -5,6 +5,11 @@ export function inWhole(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** A count of things: 1 row, 243 refunds. @param noun in the singular. */
+export function countOf(count: number, noun: string): string {
+  return `${inWhole(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** A share from 0 to 1 in percent: 86.1%. */
 export function inPercent(share: number): string {
   return `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)}%`;
@@ -43,7 +48,7 @@ const units = [
 export function inLargestUnit(ms: number): string {
   const { name, ms: unitMs } = units.find((unit) => ms >= unit.ms) ?? units[3];
   const count = Math.max(0, Math.floor(ms / unitMs));
-  return `${count} ${name}${count === 1 ? '' : 's'}`;
+  return countOf(count, name);
 }
 
 /** A duration in its two largest units: 1 h 7 min. */

@@ -1,3 +1,6 @@
+/** Before the text of a file that a person opens: without it, spreadsheets do not read it as UTF-8. */
+export const byteOrderMark = '\uFEFF';
+
 /** A line of CSV (RFC 4180) with cells that no spreadsheet runs. */
 export function csvLine(fields: readonly (string | null)[]): string {
   return `${fields.map((field) => quote(disarm(field ?? ''))).join(',')}\r\n`;

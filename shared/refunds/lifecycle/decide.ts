@@ -51,6 +51,8 @@ export interface IdempotencyKey {
 /** What a request for a refund comes to at the moment. */
 export interface Decision {
   account: AccountName;
+  /** Null while it cannot be read. */
+  payment: KnownPayment | null;
   /** In minor units; 0 when all that is left was requested and nothing is. */
   amount: bigint;
   /** Why there is no refund; null when it can be recorded. */
@@ -72,8 +74,8 @@ export interface Decision {
 }
 
 /**
- * Decides about a refund without recording it. A creation follows the decision, a dry run reports it.
- * @param purpose a dry run stores nothing, not even the payment as it was just read, and explains the decision.
+ * Decides about a refund without recording it. A creation follows the decision, a dry run reports it, and a check shows it to a person.
+ * @param purpose a dry run stores nothing, not even the payment as it was just read, and explains the decision. A check stores the payment.
  * @throws ServiceError while the payment is not known: validation_error for the account, the amount or an option; processor_error when no
  * account has the payment, it cannot be refunded, or the processor's answer cannot be read; service_unavailable while a policy or an option
  * cannot be evaluated, and for an account whose credentials have never worked.
@@ -81,7 +83,7 @@ export interface Decision {
 export async function decideRefund(
   deps: ExaminationDependencies,
   request: RefundRequest,
-  purpose: 'creation' | 'dry run',
+  purpose: 'creation' | 'dry run' | 'check',
 ): Promise<Decision> {
   // A request has the fields of a question, and those of the refund that it is about.
   const examined = await examine(deps, { ...request, request }, purpose);
@@ -118,6 +120,7 @@ export async function decideRefund(
   const options = optionsOf(account, parts, asked);
   return {
     account,
+    payment,
     amount,
     options,
     refusal:
@@ -133,6 +136,7 @@ export async function decideRefund(
 
 // While the processor is unreachable, or refuses credentials that have worked before, the refund is accepted, and verified before it is sent.
 const acceptedUnread = {
+  payment: null,
   refusal: null,
   options: null,
   status: 'processing' as const,

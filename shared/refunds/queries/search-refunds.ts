@@ -109,8 +109,11 @@ export async function findFrom(
     ORDER BY created_at ${order}, id ${order} LIMIT ${limit}`;
 }
 
-/** The refunds at these positions, in their order. */
-export async function loadRefunds(db: Database, positions: readonly Position[]): Promise<RefundWithWork[]> {
+/** The refunds at these positions, in their order; of any owner. */
+export async function loadRefunds(
+  db: Database,
+  positions: readonly Pick<Position, 'id'>[],
+): Promise<RefundWithWork[]> {
   if (positions.length === 0) return [];
   const ids = positions.map(({ id }) => id);
   const found = await db.refund.findMany({ where: { id: { in: ids } }, include: { work: true } });

@@ -74,6 +74,18 @@ test('a CSV is read with quotes, line breaks in cells, a byte order mark, and co
 });
 
 test.each([
+  ['semicolons', 'transactionId;amount;reason;metadata.note;;\n ch_1;250;other;a,b;;\n;;;;;\n'],
+  ['tabs', '"transactionId"\tamountMinor\treason\tmetadata.note\nch_1\t250\tother\ta,b\n'],
+  [
+    'a line that names them',
+    '\uFEFFsep=;\r\nmetadata.note;reason;amount;transactionId\r\na,b;other;250;ch_1\r\n',
+  ],
+])('cells may be separated by %s, and rows and last columns be empty', async (_what, text) => {
+  const row = { transactionId: 'ch_1', amount: 250, reason: 'other', metadata: { note: 'a,b' } };
+  expect(await readCsvRows(text)).toEqual([row]);
+});
+
+test.each([
   ['without the amounts', 'transactionId,reason\nch_1,other', /^body: the column amount is missing; leave/],
   ['with a column misspelt', 'transactionId,Amount,reason\nch_1,1,other', /^body: unknown column "Amount"/],
   [
@@ -82,8 +94,27 @@ test.each([
     /^body: unknown column "metadata.__proto__"/,
   ],
   ['with a column twice', 'transactionId,amount,amount\nch_1,1,', /^body: the column "amount" is repeated/],
-  ['with a shorter row', 'transactionId,amount,reason\nch_1,1', /^body: not valid CSV in line 2;/],
+  [
+    'with a shorter row',
+    'transactionId,amount,reason\nch_1,1',
+    /^body: row 1 has 2 cells, but the header has 3/,
+  ],
+  [
+    'with a cell beyond its columns',
+    'transactionId,amount,reason,\nch_1,1,other,x',
+    /^body: row 1 has 4 cells/,
+  ],
+  [
+    'with two amounts',
+    'transactionId,amount,amountMinor,reason\nch_1,1,1,other',
+    /^body: the columns amount and/,
+  ],
   ['with major units', 'transactionId,amount,reason\nch_1,10.50,other', /Row 1: amount: must be a positive/],
+  [
+    'whose quotes do not end',
+    'transactionId,amount,reason\nch_1,1,"other',
+    /^body: not valid CSV in line 2;/,
+  ],
   ['without rows', 'transactionId,amount,reason', /^rows: must not be empty/],
 ])('a CSV %s is refused', async (_case, text, message) => {
   const { status, body } = await createCsv(text);

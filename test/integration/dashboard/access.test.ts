@@ -24,7 +24,7 @@ const rules: [route: RegExp, access: Access][] = [
   [/^GET \/(settings\/(accounts\/(new|:accountId\/)|notifications|audit-log)|policies\/(new|edit))/, 'admin'],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
   [/^POST \/(settings|policies|webhooks)\b/, 'admin'],
-  [/^GET \/(health|processor-events|reconciliation|webhooks|refunds\/new)\b/, 'operator'],
+  [/^GET \/(health|processor-events|reconciliation|webhooks|(refunds|batches)\/new)\b/, 'operator'],
   [/^POST \/(refunds|batches|approvals|reconciliation)\b/, 'operator'],
   [/^GET ($|\/(payments|policies|search|refunds|batches|approvals|settings)\b)/, 'viewer'],
 ];
@@ -177,7 +177,6 @@ const answers: [route: RegExp, status: number][] = [
   [/^GET \/settings$/, 303],
   [/^GET /, 200],
   [/^POST \/settings\/(accounts\/columns|company-sign-in\/test)$/, 303],
-  [/^POST \/batches\/confirm$/, 303],
   [/^POST \/policies\/delete$/, 409],
   // What the form is about is looked for afterwards.
   [/^POST \/settings\/(api-keys|members)\/:\w+\/(status|role)$/, 400],

@@ -6,6 +6,7 @@ import { HeldTime } from '../../support/clocks.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { hiddenField, secondFactorPath, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
+import { reviewUpload, sendReviewed } from '../../support/dashboard/upload-batch.ts';
 import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
@@ -45,7 +46,7 @@ function sensitiveRoutes(): string[] {
   return forms
     .map(({ url }) => url.replace('/dashboard/:organizationId/:environment', ''))
     .filter((path) =>
-      /^\/(settings|policies)|^\/refunds\/(new$|:id\/(approve|resolve))|^\/batches\/(confirm|:id\/resume)|^\/dashboard\/you\/(second-factor|password|mails)/.test(
+      /^\/(settings|policies)|^\/refunds\/(new$|:id\/(approve|resolve))|^\/batches\/(new\/create|:id\/resume)|^\/dashboard\/you\/(second-factor|password|mails)/.test(
         path,
       ),
     )
@@ -94,21 +95,21 @@ test('a session that was not confirmed lately creates no refund, by a form or a 
   const transactionId = await newPayment(service);
   const fields = { transactionId, amount: '1', currency: 'usd', reason: 'other', metadata: '' };
   const form = { ...fields, formKey: randomUUID(), step: 'confirm' };
-  const upload = { mode: 'strict', file: `transactionId,amount,reason\n${transactionId},100,other` };
+  // Larger than other forms may be.
+  const file = `transactionId,amount,reason\n${transactionId},1.00,other${'\nch_1,0.00,other'.repeat(5_000)}`;
   const asked = await owner.visitor.post(`${pages}/refunds/new`, form);
   expect(asked.text).toContain(question);
-  expect((await owner.visitor.post(`${pages}/batches`, upload)).status).toBe(403);
+  const create = `${pages}/batches/new/create`;
+  const reviewed = await reviewUpload(owner.visitor, pages, file);
+  const sending = await sendReviewed(owner.visitor, pages, reviewed);
+  expect(sending.text).toContain(question);
   const { db } = service.deps;
   const count = async () => [
     await db.refund.count({ where: { transactionId } }),
     await db.refundBatchRow.count({ where: { transactionId } }),
   ];
   expect(await count()).toEqual([0, 0]);
-  expect((await owner.visitor.get(`${pages}/batches`)).text).not.toContain('type="file"');
-  const confirming = await owner.visitor.post(`${pages}/batches/confirm`);
-  const confirmed = await answer(confirming, { current: owner.password }, `${pages}/batches/confirm`);
-  expect((await owner.visitor.get(String(confirmed.headers.location))).text).toContain('type="file"');
-  expect((await owner.visitor.post(`${pages}/batches`, upload)).status).toBe(303);
+  expect((await answer(sending, { current: owner.password }, create)).status).toBe(303);
   expect((await answer(asked, {}, `${pages}/refunds/new`)).status).toBe(303);
   expect(await count()).toEqual([1, 1]);
 });

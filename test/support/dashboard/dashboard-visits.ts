@@ -88,13 +88,27 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     };
 
   const uploadBatch =
-    (rows: string, mode: string, seen: Steps): Steps =>
+    (rows: string, seen: Steps): Steps =>
     async (page) => {
       const buffer = Buffer.from(`transactionId,amount,reason\n${rows}`);
       const file = { name: 'refunds.csv', mimeType: 'text/csv', buffer };
       await page.getByLabel('File', { exact: true }).setInputFiles(file);
-      await page.getByLabel('Invalid rows').selectOption(mode);
-      await press(page, 'Create test refunds');
+      await press(page, 'Review');
+      await seen(page);
+    };
+
+  /** Reviews a batch with rows of every kind. */
+  const reviewBatch =
+    (seen: Steps): Steps =>
+    async (page) => {
+      const [exact, rest] = [await newPayment(service), await newPayment(service)];
+      const rows = [
+        `${exact},25.00,other`,
+        `${rest},,wrong_product`,
+        `${exact},abc,other`,
+        `${exact},900.00,other`,
+      ];
+      await uploadBatch(rows.join('\n'), (shown) => heading(shown, 'Review batch'))(page);
       await seen(page);
     };
 
@@ -206,6 +220,12 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       await pressIn(page, 'Decide');
       await heading(page, 'Results');
     }),
+    'refunds-to-approve': open('/refunds?status=pending&select=all', {}, async (page) => {
+      await press(page, 'Decide');
+      await page.getByLabel('Approve').check();
+      await pressIn(page, 'Decide');
+      await heading(page, 'Approve refunds');
+    }),
     'refunds-not-found': open('/refunds?q=re_nobody'),
     'refunds-bad-filter': open('/refunds?from=2026-02-01&to=2026-01-01', { status: 400 }),
     approvals: open('/approvals'),
@@ -250,15 +270,25 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       enterRefund('25.00', (page) => heading(page, 'Review refund')),
     ),
     batches: open('/batches'),
-    'batches-refused': open(
-      '/batches',
-      { status: 400 },
-      uploadBatch('ch_1,none,other', 'strict', (page) => page.getByRole('alert').waitFor()),
+    'batch-new': open('/batches/new'),
+    'batch-refused': open('/batches/new', { status: 400 }, uploadBatch('ch_1,1', problem)),
+    'batch-question': open(
+      '/batches/new',
+      {},
+      uploadBatch('ch_1,42,other', (page) => heading(page, 'Amounts without decimals')),
+    ),
+    'batch-review': open(
+      '/batches/new',
+      {},
+      reviewBatch(async () => {}),
     ),
     batch: open(
-      '/batches',
+      '/batches/new',
       {},
-      uploadBatch('ch_batch_1,100,other\nch_batch_2,x,other', 'partial', (page) => heading(page, 'Progress')),
+      reviewBatch(async (page) => {
+        await press(page, 'Create 2 test refunds');
+        await heading(page, 'Progress');
+      }),
     ),
     policies: open('/policies'),
     'policies-viewer': open('/policies', viewer),

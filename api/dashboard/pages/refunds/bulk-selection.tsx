@@ -69,7 +69,7 @@ export function bulkPath(query: unknown): string {
 }
 
 const choices = [
-  ['approve', "Approve: each is sent to its processor, after any hold of its policy. This can't be undone."],
+  ['approve', 'Approve: review their number, total and largest amount first.'],
   ['reject', 'Reject: each is cancelled and never sent. Its amount becomes refundable again.'],
   ['recheck', 'Recheck: the current status of each is read from its processor.'],
 ] as const;

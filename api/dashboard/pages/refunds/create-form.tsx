@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KnownPayment } from '#shared/payments/payment.ts';
 import type { PolicyVerdict } from '#shared/policies/policy.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { ButtonLink, Submit } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Fields } from '../../components/fields.tsx';
@@ -51,35 +52,39 @@ interface CreateReviewProps {
   /** The form as it was submitted. */
   body: unknown;
   entry: RefundEntry;
-  payment: KnownPayment & { processor: string };
-  verdict: PolicyVerdict;
+  /** Null while its processor does not answer, or refuses credentials that have worked. */
+  payment: KnownPayment | null;
+  processor: string;
+  /** Null without the payment: then no policy needs it. */
+  verdict: PolicyVerdict | null;
 }
 
 /** The second step: the payment and the policy decision, before anything is created. */
-export function CreateReview({ body, entry, payment, verdict }: CreateReviewProps) {
+export function CreateReview({ body, entry, payment, processor, verdict }: CreateReviewProps) {
   const { formKey } = entry;
   const { step: _, ...shape } = entrySchema.shape;
   const fields = Object.keys(shape).map((name) => [name, entered(body, name)]);
   const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
     <Frame title="Review refund" section="refunds">
-      <PolicyDecision verdict={verdict} />
+      {verdict === null ? <Unread processor={processor} /> : <PolicyDecision verdict={verdict} />}
       <div class="columns">
         <Card id="refund" title="Refund">
           <Facts
             facts={[
+              ['Payment', payment === null ? entry.transactionId : null],
               ['Amount', amount],
               ['Reason', reasonWords[entry.reason]],
             ]}
           />
           <Metadata metadata={entry.metadata} />
         </Card>
-        <PaymentCard payment={payment} transactionId={entry.transactionId} />
+        {payment && <PaymentCard payment={{ ...payment, processor }} transactionId={entry.transactionId} />}
       </div>
       <form {...postedTo(useAddress(path))} class="row">
         <CsrfField />
         <HiddenFields values={{ ...Object.fromEntries(fields), formKey }} />
-        {verdict.eligible || !verdict.enforced ? (
+        {verdict === null || verdict.eligible || !verdict.enforced ? (
           <Submit kind="primary" name="step" value="confirm">
             <span>Refund {amount}</span>
           </Submit>
@@ -90,6 +95,19 @@ export function CreateReview({ body, entry, payment, verdict }: CreateReviewProp
         <ButtonLink to="/refunds">Cancel</ButtonLink>
       </form>
     </Frame>
+  );
+}
+
+/** The refund is accepted as by the API, and the payment is read before anything is sent. */
+function Unread({ processor }: Pick<CreateReviewProps, 'processor'>) {
+  return (
+    <Notice tone="warn">
+      <strong>The payment could not be read.</strong>
+      <p>
+        {displayNameOf(processor)} does not answer now. You can create the refund: it is checked against the
+        payment before it is sent.
+      </p>
+    </Notice>
   );
 }
 

@@ -8,7 +8,7 @@ import { fingerprintOf } from '#shared/platform/secrets/request-digest.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { displayNameOf, processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
-import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/examine.ts';
+import { decideRefund } from '#shared/refunds/lifecycle/decide.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { confirmed, contextOf } from '../../http/access.ts';
@@ -91,36 +91,24 @@ async function entryLike(
 }
 
 async function review(deps: ApiDependencies, request: FastifyRequest, entry: RefundEntry) {
-  const { transactionId, processor, account, connectedAccount, amount, reason, metadata } = entry;
-  const asked = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   const { owner, actor } = contextOf(request);
-  const question = {
-    ...owner,
-    apiKey: null,
-    actor,
-    transactionId,
-    processor,
-    account,
-    connectedAccount,
-    request: asked,
-  };
-  const { verdict, ...examination } = await examinePayment(deps, question);
-  const payment = refundable(entry, examination);
-  return <CreateReview {...{ body: request.body, entry, payment, verdict }} />;
+  const asker = { apiKey: null, actor, initiatedBy: 'dashboard' as const, idempotency: null };
+  const decided = await decideRefund(deps, { ...owner, ...entry, ...asker }, 'check').catch(atThePayment);
+  const { payment, verdict } = decided;
+  const { processor } = decided.account;
+  if (payment !== null) refuseUnfit(entry, payment, processor);
+  return <CreateReview {...{ body: request.body, entry, payment, processor, verdict }} />;
+}
+
+/** A payment that cannot be refunded is a problem of its field. @throws the error. */
+function atThePayment(error: unknown): never {
+  if (error instanceof ServiceError && error.code === 'processor_error')
+    throw problemAt('transactionId', error.message);
+  throw error;
 }
 
 /** @throws ServiceError validation_error when the payment does not allow the refund. */
-function refundable(
-  entry: RefundEntry,
-  { payment, processor, unrefundable }: Pick<PaymentExamination, 'payment' | 'processor' | 'unrefundable'>,
-): KnownPayment & { processor: string } {
-  if (unrefundable !== null) throw problemAt('transactionId', unrefundable.message);
-  if (payment === null || processor === null) {
-    throw problemAt(
-      'transactionId',
-      'No processor account has this payment. Check the ID and whether you are in test or live.',
-    );
-  }
+function refuseUnfit(entry: RefundEntry, payment: KnownPayment, processor: string): void {
   const { currency } = payment;
   if (entry.currency !== currency) {
     throw problemAt('currency', `The payment is in ${currency.toUpperCase()}. Choose that currency.`);
@@ -134,7 +122,6 @@ function refundable(
     throw problemAt('amount', `At most ${formatAmount(left, currency)} can still be refunded.`);
   const problem = processorKind(processor).amountProblem(entry.amount, currency);
   if (problem !== null) throw problemAt('amount', problem);
-  return { ...payment, processor };
 }
 
 async function create(

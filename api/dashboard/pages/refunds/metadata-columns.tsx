@@ -11,19 +11,19 @@ const usualKeys = [
  * The columns of metadata in a list of refunds.
  * @param named the keys that the organization chose; if none, those of the usual keys that any of the refunds has.
  */
-export function metadataColumns<Item extends { refund: Pick<Refund, 'metadata'> }>(
+export function metadataColumns<Item extends { refund: Pick<Refund, 'metadata'> | null }>(
   items: readonly Item[],
   named: readonly string[],
 ): Column<Item>[] {
   const isUsed = (keys: readonly string[]) =>
-    items.some(({ refund }) => metadataText(refund.metadata, keys) !== null);
+    items.some(({ refund }) => metadataText(refund?.metadata, keys) !== null);
   const columns =
     named.length > 0
       ? named.map((key) => ({ title: key, keys: [key] }))
       : usualKeys.filter(({ keys }) => isUsed(keys));
   return columns.map(({ title, keys }) => [
     title,
-    ({ refund }) => <MetadataValue value={metadataText(refund.metadata, keys)} />,
+    ({ refund }) => <MetadataValue value={metadataText(refund?.metadata, keys)} />,
     'named',
   ]);
 }

@@ -46,6 +46,19 @@ test('shows what awaits approval one after another, with why, and who can approv
   expect((await operator.visitor.get(linkTo(own, 'Previous'))).text).toContain(at(0).id);
 });
 
+test('has no single keys for a member who turned them off, the one of the search included', async () => {
+  const { visitor } = await signInMember(service, 'operator');
+  const keysOn = async () => [
+    ...(await visitor.get(queue)).text.matchAll(/aria-keyshortcuts="([^"]+)"|<kbd>(.)/g),
+  ];
+  expect((await keysOn()).map(([, keys]) => keys)).toEqual(expect.arrayContaining(['/', 'a', 'r', 'j n']));
+  const choose = (singleKeys: string) => visitor.post('/dashboard/you/single-keys', { singleKeys });
+  expect((await choose('off')).done).toBe('single-keys-off');
+  expect(await keysOn()).toEqual([]);
+  await choose('on');
+  expect(await keysOn()).not.toEqual([]);
+});
+
 test('shows a viewer who can approve, and no decision', async () => {
   const viewer = await signInMember(service, 'viewer');
   const { text } = await viewer.visitor.get(queue);

@@ -21,6 +21,8 @@ beforeAll(async () => {
   await storePolicies(service, { name: 'Ask', approvalAbove: { api: 0, dashboard: 0 } });
 });
 
+const approved = { decision: 'approve', reviewed: 'yes' };
+
 async function pending(more = {}): Promise<Refund> {
   return (await createRefund(service.deps, refundRequest(service, await newPayment(service), more))).refund;
 }
@@ -39,7 +41,7 @@ test('approves the selected refunds, and says why it refuses one', async () => {
   const others = [await pending(), await pending()];
   const page = (await operator.visitor.get(`${list}?status=pending&select=all`)).text;
   expect(page.match(/<input type="checkbox" form="selection" [^>]*checked/g)).toHaveLength(3);
-  const { status, text } = await post([others[0] ?? own, own, ...others], { decision: 'approve' });
+  const { status, text } = await post([others[0] ?? own, own, ...others], approved);
   expect(status).toBe(200);
   expect(text).toContain('Approved: 2. Refused, and not changed: 1.');
   expect(text).toContain('You requested this refund, and no other member can approve it.');
@@ -47,6 +49,32 @@ test('approves the selected refunds, and says why it refuses one', async () => {
   expect(await statusesOf([own, ...others])).toEqual(['pending', 'processing', 'processing']);
   const [entry] = await auditOf(service, others[0]?.id ?? '');
   expect(entry).toMatchObject({ action: 'refund.approved', actor: byOperator.actor });
+});
+
+test('shows number, total and largest before it approves, and then order, amount and outcome', async () => {
+  const euros = { transactionId: await newPayment(service, { currency: 'eur' }), currency: 'eur' };
+  const order = { metadata: { order_id: 'A-7' } };
+  const refunds = [
+    await pending({ amount: 1_000n, ...order }),
+    await pending({ amount: 9_900n }),
+    (
+      await createRefund(service.deps, {
+        ...refundRequest(service, euros.transactionId),
+        ...euros,
+        amount: 700n,
+      })
+    ).refund,
+  ];
+  const wordsOf = (text: string) => text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  const review = await post(refunds, { decision: 'approve' });
+  const words = wordsOf(review.text);
+  expect(words).toContain('Total 7.00 EUR and 109.00 USD Largest 7.00 EUR and 99.00 USD');
+  expect(words).toContain('Approve 3 refunds');
+  expect(await statusesOf(refunds)).toEqual(['pending', 'pending', 'pending']);
+  const badge = (text: string) => Number(/Approvals <span class="count">(\d+)/.exec(text)?.[1] ?? 0);
+  const { text } = await post(refunds, approved);
+  expect(wordsOf(text)).toContain(`${refunds[0]?.id} A-7 10.00 USD Approved`);
+  expect(badge(text)).toBe(badge(review.text) - 3);
 });
 
 test('asks again for the reason of a rejection with the selection kept, and then rejects', async () => {
@@ -67,7 +95,7 @@ test('approves no further refund once the operator is a viewer', async () => {
   const answering = await withClient(databaseUrl, async (client) => {
     await client.query('BEGIN');
     await client.query('SELECT 1 FROM payment WHERE id = $1 FOR UPDATE', [refunds[0]?.paymentId]);
-    const answer = post(refunds, { decision: 'approve' });
+    const answer = post(refunds, approved);
     await waitForLock(client, 1);
     await deps.db.membership.update({ where, data: { role: 'viewer' } });
     await client.query('COMMIT');
@@ -90,7 +118,7 @@ test("answers another organization's refund like an unknown one, and does not ch
   const { id } = await createOrganization(service.deps, { name: 'Others', actor: 'test' });
   const { visitor } = await signInMember(service, 'operator', id);
   const answers = [refund.id, unknownRefundId].map((refund) =>
-    visitor.post(`/dashboard/${id}/test/refunds/decisions`, { refund, decision: 'approve' }),
+    visitor.post(`/dashboard/${id}/test/refunds/decisions`, { refund, ...approved }),
   );
   for (const { text } of await Promise.all(answers)) {
     expect(text).toContain('Refused, and not changed: 1.');

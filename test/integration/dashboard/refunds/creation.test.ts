@@ -226,13 +226,28 @@ test('refuses a payment that was refunded elsewhere after the review', async () 
   expect((await review(fields)).text).toContain('has already been refunded in full');
 });
 
-test('shows that the processor is unavailable instead of reviewing without the payment', async () => {
-  const transactionId = await newPayment(service);
-  const fault = { processor: 'stripe', operation: 'transaction.get', kind: 'reset', times: 5 };
-  await service.sandbox.fault(fault);
-  const page = await review(refundOf(transactionId));
-  expect(page.status).toBe(400);
-  expect(page.text).toMatch(/role="alert">Stripe could not be/);
+describe('while the processor does not answer', () => {
+  beforeEach(() =>
+    service.sandbox.fault({ processor: 'stripe', operation: 'transaction.get', kind: 'reset', times: 20 }),
+  );
+
+  test('creates what the API would accept, without the payment', async () => {
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    expect(reviewed.status).toBe(200);
+    expect(reviewed.text).toContain('The payment could not be read.');
+    expect((await confirm(fields, reviewed)).status).toBe(303);
+    expect(await refundsOf(transactionId)).toMatchObject([{ amount: 1_250n, status: 'processing' }]);
+  });
+
+  test('shows the refusal of the API where a policy needs the payment', async () => {
+    await storePolicies(service, { windowDays: 30, enforce: { api: true, dashboard: true } });
+    const page = await review(refundOf(await newPayment(service)));
+    expect(page.status).toBe(400);
+    expect(page.text).toMatch(/role="alert">The payment cannot be read at its processor now/);
+    expect(page.text).not.toContain('value="confirm"');
+  });
 });
 
 test('creates in the environment of the address', async () => {

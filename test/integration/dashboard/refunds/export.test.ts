@@ -77,7 +77,7 @@ describe('an export', () => {
       ),
       'cache-control': 'no-store',
     });
-    expect(file.text).toBe(expected);
+    expect(file.text).toBe(`\uFEFF${expected}`);
     const detail = { environment: 'live', filter: { status: ['failed'], processor: 'stripe' } };
     const actor = `user:${person.userId}`;
     expect(await audited('refunds.export_started')).toMatchObject([{ actor, detail }]);
