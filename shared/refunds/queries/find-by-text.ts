@@ -2,7 +2,7 @@ import { currencies, exponentOf, fromDecimal } from '../../money/money.ts';
 import { type Database, Prisma } from '../../platform/database.ts';
 import { processorKind, processorNames } from '../../processors/registry.ts';
 import type { RefundOwner, RefundWithWork } from '../model/refund.ts';
-import { comparedOwnerSql, ownerSql } from './refund-filter.ts';
+import { comparedOwnerSql, metadataWordSql, ownerSql } from './refund-filter.ts';
 
 /** What a text was found as, the most specific first. */
 const kinds = ['refund', 'payment', 'processor refund', 'metadata', 'amount', 'part'] as const;
@@ -143,9 +143,7 @@ function metadataPart(owner: RefundOwner, value: string): Prisma.Sql {
     'metadata',
     Prisma.sql`WITH with_words AS MATERIALIZED (
         SELECT id FROM refund
-        WHERE metadata_words(organization_id, metadata)
-            @> metadata_words(${owner.organizationId}, jsonb_build_object('', ${value}::text))
-          AND metadata IS NOT NULL AND ${comparedOwnerSql(owner)})
+        WHERE ${metadataWordSql(owner.organizationId, value)} AND ${comparedOwnerSql(owner)})
       SELECT id FROM with_words`,
   );
 }

@@ -82,7 +82,9 @@ const filters: readonly RefundFilter[] = [
   { status: ['failed', 'cancelled'] },
   { needsAttention: true },
   { outcomeUnknown: true },
-  { apiKeyId: newId('key') },
+  { requestedBy: `key:${newId('key')}` },
+  { requestedBy: `user:${newId('usr')}` },
+  { word: '20150' },
 ];
 
 const many = { perDay: { count: 10_000 }, perRequesterDay: { count: 10_000 } };
