@@ -18,11 +18,13 @@ const processNames: ReadonlyMap<string, string> = new Map([
  * @param actors from the organization's own records: `user:<id>`, `key:<id>`, `cli:<user>`, `worker`, `service`.
  * @returns an entry for every actor: a user's email address, a key's name and last four characters. Unknown actors and keys of
  * other organizations are returned unchanged. Users who are no longer members are marked, and deleted ones have no name.
+ * @param options.isShort true to leave out the last characters of a key that has a name.
  */
 export async function nameActors(
   db: Database,
   organizationId: string,
   actors: readonly string[],
+  { isShort = false } = {},
 ): Promise<Map<string, string>> {
   const named = new Map(actors.map((actor) => [actor, nameWithoutLookup(actor)]));
   const userIds = idsAfter('user:', named.keys());
@@ -35,7 +37,8 @@ export async function nameActors(
       LEFT JOIN membership ON membership.user_id = person.id AND membership.organization_id = ${organizationId}
     WHERE person.id = ANY(${userIds})
     UNION ALL
-    SELECT 'key:' || id, CASE WHEN name = '' THEN '' ELSE name || ', ' END || 'key ...' || last_four
+    SELECT 'key:' || id,
+      CASE WHEN name = '' THEN 'key ...' || last_four WHEN ${isShort} THEN name ELSE name || ', key ...' || last_four END
     FROM api_key
     WHERE organization_id = ${organizationId} AND id = ANY(${keyIds})`);
   for (const { actor, name } of found) named.set(actor, name);

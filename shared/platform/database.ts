@@ -123,7 +123,7 @@ const types: pg.CustomTypesConfig = {
 /** The name of the prepared statement with this text; empty for a text that is planned for its values each time. */
 function nameOf(text: string): string {
   // A frequent value is found in the list, a rare one in its index. A kept plan would be one for both.
-  if (text.includes('metadata_terms(')) return '';
+  if (/metadata_(?:terms|words)\(/.test(text)) return '';
   let name = names.get(text);
   if (name === undefined) {
     name = createHash('sha256').update(text).digest('base64url').slice(0, 32);

@@ -63,6 +63,13 @@ for (const dialog of document.querySelectorAll('dialog[open]')) {
   dialog.showModal();
 }
 
+// A click elsewhere or Escape closes a filter.
+const closeFilters = (inside) => {
+  for (const open of document.querySelectorAll('.filters details[open]')) open.open = open.contains(inside);
+};
+document.addEventListener('click', ({ target }) => closeFilters(target));
+document.addEventListener('keydown', ({ key }) => key === 'Escape' && closeFilters(null));
+
 // Select all boxes of a form without loading the page again, or none when all are selected.
 document.addEventListener('click', (event) => {
   const link = event.target instanceof Element ? event.target.closest('a[data-select]') : null;

@@ -47,6 +47,16 @@ export function Sentence({ text }: { text: string }) {
   );
 }
 
+/** An id in a list: its prefix and its end, where ids of one kind differ. */
+export function ShortId({ id }: { id: string }) {
+  const [, prefix = '', end = ''] = /^([a-z]{2,5}_)?.{4,}(.{8})$/.exec(id) ?? [];
+  return (
+    <code class="nowrap" title={id}>
+      {end === '' ? id : `${prefix}…${end}`}
+    </code>
+  );
+}
+
 /** A text to copy, such as an id. */
 export function Copyable({ text, label }: { text: string; label: string }) {
   return (

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -14,7 +15,7 @@ import { Card } from '../components/card.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { List, Pages } from '../components/list.tsx';
 import { Empty } from '../components/notice.tsx';
-import { Moment } from '../components/values.tsx';
+import { Moment, ShortId } from '../components/values.tsx';
 import { contextOf, useMember } from '../http/access.ts';
 import { cursorIn, type Filter, filterIn } from '../http/filter.ts';
 import { page } from '../http/page.ts';
@@ -104,30 +105,44 @@ function EventList({ events }: Pick<ReceivedEventsProps, 'events'>) {
       items={events}
       isCompact
       columns={[
+        ['Event', ({ type, id }) => <TwoLines first={type} second={<ShortId id={id} />} />],
         [
-          'Event',
-          ({ type, id }) => (
-            <>
-              {type}
-              <br />
-              <code class="small muted">{id}</code>
-            </>
-          ),
+          'Refund',
+          (event) => <TwoLines first={<RefundOf {...event} />} second={displayNameOf(event.processor)} />,
         ],
-        ['Processor', ({ processor }) => displayNameOf(processor)],
+        [
+          'Reported status',
+          (event) => <TwoLines first={event.processorStatus} second={sinceThen(event)} />,
+          'named',
+        ],
         ['Received', ({ receivedAt }) => <Moment at={receivedAt} />],
-        ['Refund', (event) => <RefundOf {...event} />],
-        ['Reported status', ({ processorStatus }) => processorStatus, 'named'],
-        ['Since then', sinceThen, 'named'],
       ]}
     />
   );
 }
 
-function RefundOf({ refundId, externalRefundId }: ReceivedEvent) {
-  if (refundId !== null) return <Link to={`/refunds/${refundId}`}>{refundId}</Link>;
+function TwoLines({ first, second }: { first: ComponentChildren; second: ComponentChildren }) {
   return (
-    <span class="muted">{externalRefundId === null ? 'None' : `${externalRefundId} (not created here)`}</span>
+    <span>
+      {first}
+      <span class="detail small muted">{second}</span>
+    </span>
+  );
+}
+
+function RefundOf({ refundId, externalRefundId }: ReceivedEvent) {
+  if (refundId !== null) {
+    return (
+      <Link to={`/refunds/${refundId}`}>
+        <ShortId id={refundId} />
+      </Link>
+    );
+  }
+  if (externalRefundId === null) return <span class="muted">None</span>;
+  return (
+    <span class="muted">
+      <ShortId id={externalRefundId} /> (not created here)
+    </span>
   );
 }
 

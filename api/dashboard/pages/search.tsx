@@ -13,7 +13,7 @@ import { isForPart, useRequest } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { SearchForm } from '../layout/search-dialog.tsx';
 import { inMoney } from '../words/numbers.ts';
-import { metadataText } from './refunds/metadata-columns.tsx';
+import { metadataText, namedColumns } from './refunds/metadata-columns.tsx';
 
 const hitsShown = { inDialog: 8, onPage: 50 };
 
@@ -55,8 +55,8 @@ function Hits({ text, hits }: SearchProps) {
   if (hits.length === 0) {
     return (
       <p class="muted">
-        No {environment} refund matches “{text}”. An order number or an amount has to be complete; an ID may
-        be cut off at the end.{' '}
+        No {environment} refund matches “{text}”. Try an order number or a word of it, a customer, the
+        beginning of an ID, or an amount.{' '}
         {isPaymentId(text) ? (
           <Link to={`/payments/${encodeURIComponent(text)}`}>Look it up as a payment</Link>
         ) : null}
@@ -92,9 +92,9 @@ function isPaymentId(text: string): boolean {
 
 /** What matched, and the metadata that the organization shows in lists. */
 function wordsOf({ refund, as }: Hit, text: string, columns: readonly string[]): string {
-  const shown = columns.flatMap((key) => {
-    const value = metadataText(refund.metadata, [key]);
-    return value === null ? [] : `${key}: ${value}`;
+  const shown = namedColumns(columns).flatMap(({ title, keys }) => {
+    const value = metadataText(refund.metadata, keys);
+    return value === null ? [] : `${title}: ${value}`;
   });
   return [...new Set([reasonOf(refund, as, text), ...shown])].join(' · ');
 }
@@ -102,11 +102,13 @@ function wordsOf({ refund, as }: Hit, text: string, columns: readonly string[]):
 /** What matched: "order_id: SO-1042", an id. */
 function reasonOf(refund: Hit['refund'], as: Hit['as'], text: string): string {
   const { id, transactionId, externalRefundId, metadata, processor } = refund;
+  const has = (value: string) => value.toUpperCase().includes(text.toUpperCase());
   const pairs = Object.entries((metadata ?? {}) as Record<string, unknown>);
-  const same = pairs.find(([, value]) => String(value).toUpperCase() === text.toUpperCase());
+  const found = pairs.find(([, value]) => has(String(value)));
   switch (as) {
     case 'metadata':
-      return same === undefined ? id : `${same[0]}: ${same[1]}`;
+    case 'part':
+      return found === undefined ? `Payment ${transactionId}` : `${found[0]}: ${found[1]}`;
     case 'processor refund':
       return `${externalRefundId} at ${displayNameOf(processor)}`;
     case 'payment':

@@ -57,6 +57,7 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   refundState: mapStatus,
   // Its ids have no format of their own.
   recognizes: () => false,
+  idPrefixes: [],
   couldBe: (id) => isTransactionId(id) || isOrderId(id),
   parseCredentials(input, environment) {
     const { apiBase, ...keys } = readCredentials(credentialsInput, input);

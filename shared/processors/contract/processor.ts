@@ -423,6 +423,8 @@ export interface ProcessorKind<Credentials> {
   connectedAccountId: RegExp | null;
   /** The meaning of a refund's status. */
   refundState(processorStatus: string): ProcessorRefundState;
+  /** What ids of payments and refunds begin with, which people leave out of a search. */
+  idPrefixes: readonly string[];
   /** True when only this processor has transaction ids of this format. */
   recognizes(transactionId: string): boolean;
   /** False for an id that the processor cannot have; such an id is never sent. */

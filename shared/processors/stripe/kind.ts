@@ -61,6 +61,7 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   refundState: mapStatus,
   refundOptions: ['reverseTransfer', 'refundApplicationFee', 'instructionsEmail'],
   connectedAccountId: accountId,
+  idPrefixes: ['ch_', 'pi_', 'py_', 're_', 'pyr_'],
   recognizes: isId,
   couldBe: isId,
   parseCredentials(input, environment) {

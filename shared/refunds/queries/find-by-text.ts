@@ -1,10 +1,11 @@
 import { currencies, exponentOf, fromDecimal } from '../../money/money.ts';
 import { type Database, Prisma } from '../../platform/database.ts';
+import { processorKind, processorNames } from '../../processors/registry.ts';
 import type { RefundOwner, RefundWithWork } from '../model/refund.ts';
-import { comparedOwnerSql, ownerSql } from './refund-filter.ts';
+import { comparedOwnerSql, metadataWordSql, ownerSql } from './refund-filter.ts';
 
 /** What a text was found as, the most specific first. */
-const kinds = ['refund', 'payment', 'processor refund', 'metadata', 'amount'] as const;
+const kinds = ['refund', 'payment', 'processor refund', 'metadata', 'amount', 'part'] as const;
 
 /** A refund that a text leads to. */
 export interface Hit {
@@ -17,12 +18,14 @@ export const longestSearch = 200;
 /** How many refunds of each kind are looked at, at most. */
 const candidates = 50;
 
-/** From which of the newest refunds the keys of metadata are taken. */
-const sampledForKeys = 200;
+/** In how many of the newest refunds a text is found anywhere within an ID or a value. */
+const searchedAnywhere = 1_000;
+const shortestPart = 4;
 
 /**
- * Finds refunds by what a person knows of them: any id or its beginning, the value of any key of metadata that recent refunds have, or
- * an amount such as `42.10`. Every part is bounded, and reads an index.
+ * Finds refunds by what a person knows of them: an id or its beginning, with or without its prefix; a value of the metadata, or a word of
+ * one, also behind a `#` or a name as in `order 20150`; an amount such as `42.10` or `$42.10`; of the newest refunds also any part of an
+ * id or a value. Every part is bounded, and reads an index.
  * @returns the most specific first, and then the newest.
  */
 export async function findByText(
@@ -34,7 +37,12 @@ export async function findByText(
   const text = entered.trim();
   // PostgreSQL stores no NUL, and no id or value has other control characters.
   if (text === '' || text.length > longestSearch || /\p{Cc}|\p{Cs}/u.test(text)) return [];
-  const parts = [...idParts(owner, text), metadataPart(owner, text), ...amountParts(owner, text)];
+  const parts = [
+    ...idParts(owner, text),
+    ...valuesIn(text).map((value) => metadataPart(owner, value)),
+    ...amountParts(owner, text),
+    ...(text.length < shortestPart || text.endsWith('_') ? [] : [newestPart(owner, text)]),
+  ];
   const found = await db.$queryRaw<{ id: string; as: Hit['as'] }[]>`
     SELECT DISTINCT ON (id) id, as_kind AS "as" FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found
     ORDER BY id, array_position(${[...kinds]}, as_kind) LIMIT ${kinds.length * candidates}`;
@@ -58,11 +66,22 @@ function part(as: Hit['as'], select: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(SELECT id, ${as}::text AS as_kind FROM (${select} LIMIT ${candidates}) AS part)`;
 }
 
+/** What the ids of processors begin with. */
+const idPrefixes = processorNames.flatMap((name) => processorKind(name).idPrefixes);
+
 function idParts(owner: RefundOwner, text: string): Prisma.Sql[] {
   if (!/^[\x21-\x7e]{3,}$/.test(text)) return [];
-  const beginsWith = (column: Prisma.Sql) =>
-    Prisma.sql`${column} ~>=~ ${text} AND ${column} ~<~ ${`${text}\u{10ffff}`}`;
+  const beginnings = text.includes('_') ? [text] : ['', ...idPrefixes].map((prefix) => `${prefix}${text}`);
+  const ofBeginnings = (found: (beginsSo: (column: Prisma.Sql) => Prisma.Sql) => Prisma.Sql) =>
+    Prisma.join(
+      beginnings.map((beginning) => {
+        const end = `${beginning}\u{10ffff}`;
+        return found((column) => Prisma.sql`${column} ~>=~ ${beginning} AND ${column} ~<~ ${end}`);
+      }),
+      ' UNION ALL ',
+    );
   const created = timesOf(text);
+  const id = text.startsWith('ref_') ? text : `ref_${text}`;
   return [
     ...(created === null
       ? []
@@ -71,20 +90,23 @@ function idParts(owner: RefundOwner, text: string): Prisma.Sql[] {
             'refund',
             Prisma.sql`SELECT id FROM refund
               WHERE ${ownerSql(owner)} AND created_at BETWEEN ${created.from} AND ${created.to}
-                AND starts_with(id, ${text.toLowerCase()}) ORDER BY created_at DESC, id DESC`,
+                AND starts_with(id, ${id.toLowerCase()}) ORDER BY created_at DESC, id DESC`,
           ),
         ]),
     part('refund', Prisma.sql`SELECT id FROM refund WHERE id = ${text} AND ${comparedOwnerSql(owner)}`),
     part(
       'payment',
-      Prisma.sql`SELECT id FROM refund WHERE payment_id = ANY (ARRAY(
-        SELECT payment_id FROM payment_name
-        WHERE ${ownerSql(owner)} AND ${beginsWith(Prisma.sql`name`)} LIMIT ${candidates}))`,
+      Prisma.sql`SELECT id FROM refund WHERE payment_id = ANY (ARRAY(${ofBeginnings(
+        (beginsSo) => Prisma.sql`(SELECT payment_id FROM payment_name
+          WHERE ${ownerSql(owner)} AND ${beginsSo(Prisma.sql`name`)} LIMIT ${candidates})`,
+      )}))`,
     ),
     part(
       'processor refund',
-      Prisma.sql`SELECT id FROM refund
-        WHERE ${ownerSql(owner)} AND ${beginsWith(Prisma.sql`external_refund_id`)}`,
+      Prisma.sql`SELECT id FROM (${ofBeginnings(
+        (beginsSo) => Prisma.sql`(SELECT id FROM refund
+          WHERE ${ownerSql(owner)} AND ${beginsSo(Prisma.sql`external_refund_id`)} LIMIT ${candidates})`,
+      )}) AS begun`,
     ),
   ];
 }
@@ -97,7 +119,7 @@ const skewMs = 60_000;
 
 /** When refunds were created whose ids begin with a text; null if it is no beginning of an id. */
 function timesOf(text: string): { from: Date; to: Date } | null {
-  const [, written = ''] = /^ref_([0-7][0-9a-hjkmnp-tv-z]{1,25})$/.exec(text.toLowerCase()) ?? [];
+  const [, written = ''] = /^(?:ref_)?([0-7][0-9a-hjkmnp-tv-z]{1,25})$/.exec(text.toLowerCase()) ?? [];
   if (written === '') return null;
   const msOf = (filler: string) =>
     [...written.slice(0, timeLength).padEnd(timeLength, filler)].reduce(
@@ -109,27 +131,39 @@ function timesOf(text: string): { from: Date; to: Date } | null {
   return { from: dateOf(msOf('0') - skewMs), to: dateOf(msOf('z') + skewMs) };
 }
 
-/** The text as the value of any key that recent refunds have, as it was written and in upper case. */
-function metadataPart(owner: RefundOwner, text: string): Prisma.Sql {
+/** The text as a value of metadata; `order 20150` is also that of an order. */
+function valuesIn(text: string): string[] {
+  const [, value] = /^\p{L}+[\s:#]+(.*\d.*)$/u.exec(text) ?? [];
+  return value === undefined ? [text] : [text, value];
+}
+
+/** The refunds with a value of metadata, or a word of it. They are found before they are counted, so that the planner cannot scan the list. */
+function metadataPart(owner: RefundOwner, value: string): Prisma.Sql {
   return part(
     'metadata',
-    Prisma.sql`SELECT id FROM refund WHERE metadata_terms(organization_id, metadata) && ARRAY(
-        SELECT unnest(metadata_terms(${owner.organizationId}, jsonb_build_object(key, value)))
-        FROM (
-          SELECT DISTINCT key FROM (
-            SELECT metadata FROM refund WHERE ${ownerSql(owner)} ORDER BY created_at DESC, id DESC
-            LIMIT ${sampledForKeys}) AS recent
-          CROSS JOIN LATERAL jsonb_object_keys(CASE jsonb_typeof(metadata) WHEN 'object' THEN metadata END) AS key
-          LIMIT 100) AS used
-        CROSS JOIN unnest(${[...new Set([text, text.toUpperCase()])]}::text[]) AS value)
-      AND metadata IS NOT NULL AND ${comparedOwnerSql(owner)}`,
+    Prisma.sql`WITH with_words AS MATERIALIZED (
+        SELECT id FROM refund
+        WHERE ${metadataWordSql(owner.organizationId, value)} AND ${comparedOwnerSql(owner)})
+      SELECT id FROM with_words`,
   );
 }
 
-/** The text as an amount, in each currency that can have it: `42.10`, `42,10` or `42.10 usd`. */
+/** The newest refunds that have the text anywhere within an id or a value. */
+function newestPart(owner: RefundOwner, text: string): Prisma.Sql {
+  return part(
+    'part',
+    Prisma.sql`SELECT id FROM (
+        SELECT id, transaction_id, external_refund_id, metadata FROM refund WHERE ${ownerSql(owner)}
+        ORDER BY created_at DESC, id DESC LIMIT ${searchedAnywhere}) AS newest
+      WHERE strpos(lower(concat_ws(' ', id, transaction_id, external_refund_id, jsonb_path_query_array(metadata, '$.*'))),
+        ${text.toLowerCase()}) > 0`,
+  );
+}
+
+/** The text as an amount, in each currency that can have it: `42.10`, `42,10`, `$42.10` or `42.10 usd`. Signs stand for many currencies. */
 function amountParts(owner: RefundOwner, text: string): Prisma.Sql[] {
   const [, number = '', decimals = '', code = ''] =
-    /^(\d{1,12})(?:[.,](\d{1,4}))?\s*([a-z]{3})?$/i.exec(text) ?? [];
+    /^\p{Sc}?\s*(\d{1,12})(?:[.,](\d{1,4}))?\s*(?:\p{Sc}|([a-z]{3}))?$/iu.exec(text) ?? [];
   const decimal = decimals === '' ? number : `${number}.${decimals}`;
   const named = code.toLowerCase();
   const fits = (currency: string) =>

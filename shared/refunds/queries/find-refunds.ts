@@ -225,8 +225,30 @@ export async function findOfAccount(
   return found.filter((refund) => refund.accountId === accountId);
 }
 
+/** How many requesters are listed, members and keys each. */
+const requestersListed = 200;
+
+/** The members of an organization and the newest API keys of an environment that are not revoked, with their names, to choose from. */
+export async function listRequesters(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+): Promise<[actor: string, name: string][]> {
+  const found = await db.$queryRaw<{ actor: string }[]>`
+    (SELECT 'user:' || user_id AS actor FROM membership WHERE organization_id = ${organizationId} LIMIT ${requestersListed})
+    UNION ALL
+    (SELECT 'key:' || id FROM api_key
+     WHERE organization_id = ${organizationId} AND environment = ${environment}::environment AND revoked_at IS NULL
+     ORDER BY created_at DESC LIMIT ${requestersListed})`;
+  const names = await nameActors(
+    db,
+    organizationId,
+    found.map(({ actor }) => actor),
+  );
+  return [...names].toSorted(([, a], [, b]) => a.localeCompare(b, 'en'));
+}
+
 /**
- * The names of those who requested the refunds.
+ * The short names of those who requested the refunds.
  * @param refunds of one organization.
  * @returns by the refund's id.
  */
@@ -243,6 +265,7 @@ export async function nameRequesters(
     db,
     organizationId,
     first.map(({ actor }) => actor),
+    { isShort: true },
   );
   return new Map(first.map(({ refundId, actor }) => [refundId, names.get(actor) ?? actor]));
 }

@@ -73,10 +73,17 @@ export const refundFilters = {
     sql: (text: string, owner) => (text.trim() === '' ? null : namedSql(owner, text.trim())),
     finds: true,
   }),
-  apiKeyId: filter({
-    ...{ kind: 'text', maxLength: 255, title: 'API key ID' },
+  /** A user or an API key, as an actor of the timeline. */
+  requestedBy: filter({
+    ...{ kind: 'text', maxLength: 255, title: 'Requested by' },
     sql: requestedBySql,
     finds: true,
+  }),
+  /** A value of the metadata, or a word of it. */
+  word: filter({
+    ...{ kind: 'text', maxLength: 200, title: 'Customer, order or other metadata' },
+    hint: 'A value or a word of it.',
+    sql: (text: string, { organizationId }) => metadataWordSql(organizationId, text),
   }),
   transactionId: filter({
     ...{ kind: 'text', maxLength: 255, example: 'ch_3QfX2eLkdIwHu7ix' },
@@ -235,9 +242,10 @@ function requestedForSql(owner: RefundOwner, transactionId: string): Prisma.Sql 
 }
 
 /** Read in the order of the requester's index, which is that of the list. */
-function requestedBySql(apiKeyId: string): Prisma.Sql {
-  const isOfKey = inOrderSql(Prisma.sql`api_key_id = ${apiKeyId}`);
-  return Prisma.sql`requester = (SELECT requester_of(${`key:${apiKeyId}`})) AND ${isOfKey}`;
+function requestedBySql(actor: string): Prisma.Sql {
+  const keyId = actor.startsWith('key:') ? actor.slice('key:'.length) : null;
+  const isOfKey = inOrderSql(Prisma.sql`api_key_id IS NOT DISTINCT FROM ${keyId}`);
+  return Prisma.sql`requester = (SELECT requester_of(${actor})) AND ${isOfKey}`;
 }
 
 /** The refunds of a payment, whichever of its ids they name. The index of the beginnings of names has those of all accounts. */
@@ -253,6 +261,12 @@ function idsOfPaymentSql(owner: RefundOwner, transactionId: string): Prisma.Sql 
 function metadataSql(asked: Readonly<Record<string, string>>, { organizationId }: RefundOwner): Prisma.Sql {
   return Prisma.sql`metadata_terms(organization_id, metadata)
     @> metadata_terms(${organizationId}, ${JSON.stringify(asked)}::jsonb)`;
+}
+
+/** The refunds with all words of a text, as `metadata_words` has them. */
+export function metadataWordSql(organizationId: string, text: string): Prisma.Sql {
+  return Prisma.sql`metadata_words(organization_id, metadata)
+    @> metadata_words(${organizationId}, jsonb_build_object('', ${text}::text))`;
 }
 
 /** The characters of all ids, ours and the processors'. */

@@ -9,7 +9,12 @@ const externalRefundId = 're_3SearchedFor';
 
 beforeAll(async () => {
   const transactionId = await newPayment(service, { amount: 100_000 });
-  const body = { transactionId, amount: 4_210, reason: 'other', metadata: { order_id: 'SO-1042', seats: 3 } };
+  const body = {
+    transactionId,
+    amount: 4_210,
+    reason: 'other',
+    metadata: { order_id: 'SO-1042', email: 'Jane.Doe@shop.example', seats: 3 },
+  };
   const headers = { prefer: 'respond-async' };
   const made = await service.call('POST', '/v1/refunds', { body, headers });
   refund = made.body.data;
@@ -31,12 +36,21 @@ async function hits(text: string, { organizationId = service.organization.id, en
 test.each<[what: string, text: () => string]>([
   ['an order number', () => 'SO-1042'],
   ['an order number in lower case, with spaces', () => ' so-1042 '],
+  ['an order number behind a #', () => '#SO-1042'],
+  ['an order number behind a word', () => 'order 1042'],
+  ['the digits of an order number', () => '1042'],
+  ['a word of an address', () => 'doe'],
   ['a number in the metadata', () => '3'],
   ['its ID', () => refund.id],
   ['the beginning of its ID', () => refund.id.slice(0, 15)],
   ["the processor's refund ID", () => externalRefundId],
   ["the beginning of the processor's refund ID", () => externalRefundId.slice(0, 9)],
+  ['the beginning of its ID without the prefix', () => refund.id.slice(4, 15)],
+  ["the beginning of the processor's refund ID without the prefix", () => externalRefundId.slice(3, 10)],
+  ["the beginning of the payment's ID without the prefix", () => refund.transactionId.slice(3, 14)],
+  ['the end of its ID', () => refund.id.slice(-6)],
   ['its amount', () => '42.10'],
+  ['its amount with a sign, of whatever currency', () => '€42.10'],
   ['its amount with a comma and a currency', () => '42,1 usd'],
 ])('finds a refund by %s, in its organization and environment alone', async (_what, text) => {
   expect(await hits(text())).toContain(refund.id);

@@ -82,7 +82,9 @@ const filters: readonly RefundFilter[] = [
   { status: ['failed', 'cancelled'] },
   { needsAttention: true },
   { outcomeUnknown: true },
-  { apiKeyId: newId('key') },
+  { requestedBy: `key:${newId('key')}` },
+  { requestedBy: `user:${newId('usr')}` },
+  { word: '20150' },
 ];
 
 const many = { perDay: { count: 10_000 }, perRequesterDay: { count: 10_000 } };
@@ -397,11 +399,11 @@ export function stepsOf(
     },
     'the counts of the navigation': () => countNeedingAttention(db, owner),
     ...Object.fromEntries(
-      ['SO-1042', 'shop', ':payment', ':id', 're_1', '42.10', '19'].map((text) => [
+      ['SO-1042', 'order 20150', 'shop', ':payment', ':id', 're_1', '3Qs1050', '$42.10', '19'].map((text) => [
         `a search: ${text}`,
         {
-          // Up to 50 of each kind, and the metadata of the last 200. The index is read for every refund with a value.
-          rows: text === 'shop' ? 3_000 : 800,
+          // Up to 50 of each kind, and the newest 1,000. The index is read for every refund with a word.
+          rows: text === 'shop' ? 4_000 : 1_800,
           run: async () => {
             const written = text.replace(':payment', transactionId).replace(':id', id.slice(0, 14));
             await findByText(db, owner, written, 8);

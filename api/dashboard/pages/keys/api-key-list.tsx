@@ -61,7 +61,7 @@ function useColumns(view: KeysView): readonly Column<ApiKeySummary>[] {
         <>
           <bdi>{name}</bdi> <code class="nowrap">...{lastFour}</code>{' '}
           {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
-          <Link class="detail small" to={`/refunds?apiKeyId=${id}`}>
+          <Link class="detail small" to={`/refunds?requestedBy=key:${id}`}>
             Refunds<span class="visually-hidden"> of {name === '' ? lastFour : name}</span>
           </Link>
         </>

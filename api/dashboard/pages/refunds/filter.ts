@@ -3,6 +3,7 @@ import { currencies } from '#shared/money/money.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { type RefundFilter, refundFilters } from '#shared/refunds/queries/refund-filter.ts';
 import { statusWords } from '../../components/badge.tsx';
+import type { FilterChip } from '../../components/filter-form.tsx';
 import { dayField, endOfRange, type Filter } from '../../http/filter.ts';
 import { readAmount } from '../../words/numbers.ts';
 import {
@@ -98,6 +99,18 @@ export const filterSchema = z
     }
     return filter;
   });
+
+/** The fields in groups, those that are used most first. */
+export const filterChips: readonly FilterChip[] = [
+  ['Status', 'status', 'needsAttention', 'outcomeUnknown'],
+  ['Created', 'from', 'to'],
+  ['Customer or order', 'word'],
+  ['Requested by', 'requestedBy', 'initiatedBy'],
+  ['Amount', 'currency', 'amountFrom', 'amountTo'],
+  ['Reason', 'reason', 'failureCode'],
+  ['Account', 'processor', 'account'],
+  ['ID', 'q'],
+];
 
 /** The words of what can be chosen. */
 export const filterChoices: Readonly<Record<string, Choices>> = {

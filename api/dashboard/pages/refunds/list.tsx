@@ -6,7 +6,7 @@ import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { waitingOf } from '#shared/refunds/model/waiting.ts';
-import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
+import { listRequesters, nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import {
   type CappedCount,
@@ -26,8 +26,16 @@ import { withQuery } from '../../http/paths.ts';
 import { isForPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
+import type { Choices } from '../../words/words.ts';
 import { areAllSelected, pageAddress, SelectionBar } from './bulk-selection.tsx';
-import { filterChoices, filterSchema, largestFirst, oldestFirst, type RefundListFilter } from './filter.ts';
+import {
+  filterChips,
+  filterChoices,
+  filterSchema,
+  largestFirst,
+  oldestFirst,
+  type RefundListFilter,
+} from './filter.ts';
 import { type ListedRefund, RefundTable } from './refund-table.tsx';
 import { capped, Views, views } from './views.tsx';
 
@@ -46,6 +54,8 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
 /** The list as it is asked for; a script gets the results alone, and for an invalid filter there are none. */
 interface ListProps {
   filter: RefundListFilter;
+  /** Who may be chosen in the filter; none for a script. */
+  requesters?: Choices;
   results?: Results;
   count?: CappedCount;
   /** Of the views. */
@@ -61,18 +71,19 @@ async function readList(
   const { owner } = context;
   const filter = filterIn(filterSchema, request.query);
   const { entered, reading } = filter;
+  const requesters = isForPart(request) ? [] : await listRequesters(deps.db, owner);
   if (reading.kind === 'invalid') {
     reply.code(400);
-    return { filter };
+    return { filter, requesters };
   }
   const reads = () => readResults(deps, context, entered, reading.value);
   if (isForPart(request)) return { filter, results: await reads() };
   const countViews = () => countRefunds(deps.db, owner, filtersOfViews, countCap);
   const [results, counts] = await Promise.all([reads(), deps.slowReads(owner.organizationId, countViews)]);
-  return { filter, results, counts, count: await countAll(deps, owner, results, reading.value) };
+  return { filter, requesters, results, counts, count: await countAll(deps, owner, results, reading.value) };
 }
 
-function RefundList({ filter, results, count, counts }: ListProps) {
+function RefundList({ filter, requesters = [], results, count, counts }: ListProps) {
   const { entered } = filter;
   const { role } = useMember();
   const isOperator = mayAct(role, 'operator');
@@ -91,9 +102,9 @@ function RefundList({ filter, results, count, counts }: ListProps) {
         to="/refunds"
         schema={filterSchema}
         filter={filter}
-        choices={filterChoices}
+        choices={{ ...filterChoices, requestedBy: withEntered(requesters, entered.requestedBy) }}
         hidden={['sort']}
-        isFolded
+        chips={filterChips}
       />
       {results === undefined || count === undefined ? (
         <Notice tone="bad">Fix the highlighted filters.</Notice>
@@ -110,6 +121,12 @@ function RefundList({ filter, results, count, counts }: ListProps) {
       )}
     </Frame>
   );
+}
+
+/** With the requester of the address, who need not be a member any more. */
+function withEntered(requesters: Choices, requester: EnteredFilter[string] | undefined): Choices {
+  const isListed = requester === undefined || requesters.some(([actor]) => actor === requester);
+  return [['', 'Anyone'], ...requesters, ...(isListed ? [] : [[`${requester}`, `${requester}`] as const])];
 }
 
 /** A page of the list; cursors are null where there is no such page. */

@@ -17,15 +17,20 @@ export function metadataColumns<Item extends { refund: Pick<Refund, 'metadata'> 
 ): Column<Item>[] {
   const isUsed = (keys: readonly string[]) =>
     items.some(({ refund }) => metadataText(refund?.metadata, keys) !== null);
-  const columns =
-    named.length > 0
-      ? named.map((key) => ({ title: key, keys: [key] }))
-      : usualKeys.filter(({ keys }) => isUsed(keys));
-  return columns.map(({ title, keys }) => [
+  const columns = namedColumns(named);
+  const shown = named.length > 0 ? columns : columns.filter(({ keys }) => isUsed(keys));
+  return shown.map(({ title, keys }) => [
     title,
     ({ refund }) => <MetadataValue value={metadataText(refund?.metadata, keys)} />,
     'named',
   ]);
+}
+
+/** What is shown of metadata: the keys that the organization chose, each with itself as its title, or else the usual ones. */
+export function namedColumns(
+  named: readonly string[],
+): readonly { title: string; keys: readonly string[] }[] {
+  return named.length > 0 ? named.map((key) => ({ title: key, keys: [key] })) : usualKeys;
 }
 
 function MetadataValue({ value }: { value: string | null }) {

@@ -4,10 +4,10 @@ import type { Waiting } from '#shared/refunds/model/waiting.ts';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Link } from '../../components/button.tsx';
 import { type Column, List } from '../../components/list.tsx';
-import { Amount, Moment } from '../../components/values.tsx';
+import { Amount, Moment, ShortId } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
 import { waitingWords } from '../../words/waiting.ts';
-import { reasonWords, requesterWords } from '../../words/words.ts';
+import { initiatorWords, reasonWords, requesterWords } from '../../words/words.ts';
 import { SelectBox } from './bulk-selection.tsx';
 import { metadataColumns } from './metadata-columns.tsx';
 
@@ -34,63 +34,61 @@ export function RefundTable({ refunds, caption, boxes }: RefundTableProps) {
       isCompact
       items={refunds}
       rowId={({ refund }) => `row-${refund.id}`}
-      columns={[...columnsOf(boxes), ...metadataColumns(refunds, refundColumns), ...lastColumns]}
+      columns={[amountColumn(boxes), ...metadataColumns(refunds, refundColumns), ...otherColumns]}
     />
   );
 }
 
-function columnsOf(boxes: RefundTableProps['boxes']): readonly Column<ListedRefund>[] {
+/** The amount, which leads to the refund, and why it was requested. */
+function amountColumn(boxes: RefundTableProps['boxes']): Column<ListedRefund> {
   return [
-    [
-      'Refund',
-      ({ refund, refund: { id, processor, transactionId } }) => (
-        <>
-          {boxes === null ? null : <SelectBox refund={refund} isChecked={boxes.areChecked} />}
-          <Link class="row-link" to={`/refunds/${id}`}>
-            <code class="clipped" title={id}>
-              {id}
-            </code>
-          </Link>
-          <span class="clipped small muted" title={transactionId}>
-            {displayNameOf(processor)} {transactionId}
-          </span>
-        </>
-      ),
-    ],
-    [
-      'Amount',
-      ({ refund: { amount, currency, reason } }) => (
-        <span>
+    'Amount',
+    ({ refund, refund: { id, amount, currency, reason } }) => (
+      <>
+        {boxes === null ? null : <SelectBox refund={refund} isChecked={boxes.areChecked} />}
+        <Link class="row-link" to={`/refunds/${id}`}>
           <Amount amount={amount} currency={currency} />
-          <span class="detail small muted">{reasonWords[reason]}</span>
-        </span>
-      ),
-      'number',
-    ],
-    [
-      'Status',
-      ({ refund: { status, work, processor }, waiting }) => (
-        <span>
-          <span class="row">
-            <StatusBadge status={status} />
-            {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
-          </span>
-          {status !== 'processing' || waiting === null ? null : (
-            <span class="detail small muted">{waitingWords(waiting.reason, processor)}</span>
-          )}
-        </span>
-      ),
-    ],
+        </Link>
+        <span class="detail small muted">{reasonWords[reason]}</span>
+      </>
+    ),
   ];
 }
 
-const lastColumns: readonly Column<ListedRefund>[] = [
+const otherColumns: readonly Column<ListedRefund>[] = [
   [
-    'Created',
+    'Status',
+    ({ refund: { status, work, processor }, waiting }) => (
+      <span>
+        <span class="row">
+          <StatusBadge status={status} />
+          {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
+        </span>
+        {status !== 'processing' || waiting === null ? null : (
+          <span class="detail small muted">{waitingWords(waiting.reason, processor)}</span>
+        )}
+      </span>
+    ),
+  ],
+  [
+    'Requested',
     ({ refund: { createdAt, initiatedBy }, requester }) => (
       <span>
         <Moment at={createdAt} />
-        <span class="detail small muted">{requesterWords(initiatedBy, requester)}</span>
+        <bdi class="detail small muted" title={requesterWords(initiatedBy, requester)}>
+          {requester ?? initiatorWords[initiatedBy]}
+        </bdi>
+      </span>
+    ),
+  ],
+  [
+    'IDs',
+    ({ refund: { id, processor, transactionId } }) => (
+      <span>
+        <ShortId id={id} />
+        <span class="detail small muted">
+          {displayNameOf(processor)} <ShortId id={transactionId} />
+        </span>
       </span>
     ),
   ],

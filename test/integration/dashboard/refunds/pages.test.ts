@@ -63,8 +63,8 @@ describe('the list', () => {
     const { text } = await get('');
     expect(listed(text).slice(0, 2)).toEqual([newer.id, older.id]);
     expect(text).toContain('25.00 USD');
-    expect(text).toContain(older.transactionId);
-    expect(text).toContain(`API, key ...${service.organization.keys.test.plaintext.slice(-4)}`);
+    expect(text).toContain(`title="${older.transactionId}">ch_…${older.transactionId.slice(-8)}<`);
+    expect(text).toContain(`title="API, key ...${service.organization.keys.test.plaintext.slice(-4)}`);
   });
 
   test('searches by ID and combines filters', async () => {
@@ -82,6 +82,8 @@ describe('the list', () => {
       [`${own}&processor=braintree&from=${day}&to=${day}`, [refund.id]],
       [`${own}&processor=stripe`, []],
       [`${own}&initiatedBy=dashboard`, []],
+      [`${own}&requestedBy=key:${refund.apiKeyId}`, [refund.id]],
+      [`${own}&requestedBy=user:usr_1`, []],
       [`${own}&reason=other&currency=usd`, [refund.id]],
       [`${own}&currency=eur`, []],
       ['to=2020-01-01', []],
@@ -98,11 +100,13 @@ describe('the list', () => {
 
   test('names the filters in use, and leads on from an ID that none has', async () => {
     const inUse = async (query: string) =>
-      /Filters <span class="muted">([^<]*)/.exec((await get(query)).text)?.[1];
-    expect(await inUse('?reason=other&status=failed&from=2026-01-31')).toBe(
-      'Other, Created from (UTC) 2026-01-31, Failed',
-    );
-    expect(await inUse('')).toBe('');
+      [...(await get(query)).text.matchAll(/<summary data-chosen="true">([^<]*)/g)].map(([, words]) => words);
+    expect(await inUse('?reason=other&status=failed&status=pending&from=2026-01-31')).toEqual([
+      'Status: Awaiting approval, Failed',
+      'Created: Created from (UTC) 2026-01-31',
+      'Reason: Other',
+    ]);
+    expect(await inUse('')).toEqual([]);
     const { text } = await get('?q=nothing+here');
     expect(text).toContain('No matching refunds');
     expect(text).toContain('Clear filters');
@@ -236,7 +240,7 @@ describe('the list', () => {
     const ours = { organizationId, currency: 'usd' };
     const matching = await service.deps.db.refund.findMany({ where: ours, orderBy: { amount: 'desc' } });
     const expected = matching.slice(0, 50).map(({ amount }) => toDecimal(amount, 'usd'));
-    const amounts = [...text.matchAll(/data-title="Amount"[^>]*><span><span[^>]*>([\d.,]+) USD</g)];
+    const amounts = [...text.matchAll(/class="row-link"[^>]*><span[^>]*>([\d.,]+) USD</g)];
     expect(amounts.map(([, amount]) => amount?.replaceAll(',', ''))).toEqual(expected);
     const words = `${matching.length} refunds${shown.startsWith('all') ? '' : ', the 50 largest'}`;
     expect(text).toContain(`<p class="muted">${words}</p>`);

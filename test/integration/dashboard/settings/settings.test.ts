@@ -177,7 +177,7 @@ describe('API keys', () => {
     const row = rowOf((await viewer.visitor.get(apiKeys)).text, key.id);
     for (const shown of [
       ...['9.50 USD of 1,500.00 USD in 24 hours', '50.00 USD per refund', 'USD only, for: Other'],
-      ...['40.00 USD per payment without approval', `/refunds?apiKeyId=${key.id}`],
+      ...['40.00 USD per payment without approval', `/refunds?requestedBy=key:${key.id}`],
     ]) {
       expect(row).toContain(shown);
     }
