@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectionSettings } from '#shared/platform/database.ts';
+import { connectionSettings, databaseSettings } from '#shared/platform/database.ts';
 import { MigrationError, reasonOf, withLock } from './migrate.ts';
 
 const everything = 'SELECT, INSERT, UPDATE, DELETE';
@@ -89,8 +89,10 @@ async function grantsTo(client: pg.Client, user: string): Promise<string[]> {
   const role = pg.escapeIdentifier(user);
   const own = `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schemas.join(', ')} GRANT`;
   return [
-    // Connections ask for it, too, but a pooler may ignore that, and would shift times that are written without an offset.
-    `ALTER DATABASE ${database} SET TimeZone = 'UTC'`,
+    // Connections ask for them, too, but a pooler may ignore that, and would shift times that are written without an offset.
+    ...Object.entries(databaseSettings).map(
+      ([name, value]) => `ALTER DATABASE ${database} SET ${name} = ${pg.escapeLiteral(value)}`,
+    ),
     `GRANT CONNECT ON DATABASE ${database} TO ${role}`,
     // A temporary table would hide the audit log from the statements of its connection.
     `REVOKE CREATE, TEMPORARY ON DATABASE ${database} FROM PUBLIC, ${role}`,
@@ -173,7 +175,7 @@ async function refuseExcess(client: pg.Client, user: string): Promise<void> {
 
 /** What an operator may set for the role, as for a pooler that ignores what connections ask for. */
 const allowedSettings = [
-  ...connectionSettings.map((each) => each.split('=')[0]?.toLowerCase()),
+  ...Object.keys(connectionSettings).map((name) => name.toLowerCase()),
   ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'],
 ];
 

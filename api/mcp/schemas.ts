@@ -12,16 +12,12 @@ export function inputSchemaOf({ input }: Tool): JsonSchema {
 }
 
 /**
- * The schema of a tool's structured content: one of its outputs, or an error. Older clients validate errors with it too. All
- * clients require a schema of type object.
+ * The schema of a tool's structured content: one of its outputs, or an error. Older clients validate errors with it too, so no field
+ * is required.
  */
 export function outputSchemaOf({ outputs }: Tool): JsonSchema {
-  const shapes = [...outputs, errorOutput].map(({ shape }) => shape);
-  const properties: z.ZodRawShape = Object.assign({}, ...shapes);
-  return {
-    ...jsonSchema(z.object(properties).partial(), 'output'),
-    anyOf: shapes.map((shape) => ({ required: Object.keys(shape) })),
-  };
+  const properties: z.ZodRawShape = Object.assign({}, ...[...outputs, errorOutput].map(({ shape }) => shape));
+  return jsonSchema(z.object(properties).partial(), 'output');
 }
 
 const errorOutput = z.object({
@@ -29,10 +25,53 @@ const errorOutput = z.object({
   message: z.string().describe('What is wrong and what to do; only in errors.'),
 });
 
-/** Without `$schema`: clients that know only older drafts would refuse it, and every draft reads the rest the same way. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
-  return { ...JSON.parse(withDefaults(JSON.stringify(rest))), type: 'object' };
+  const { $defs = {}, ...rest } = JSON.parse(withDefaults(JSON.stringify(z.toJSONSchema(schema, { io }))));
+  return { ...plain(rest, $defs, io), type: 'object' };
+}
+
+/**
+ * The keywords that all models' APIs take. Clients send the tools of all servers in one request, and an API that does not know a keyword,
+ * such as `const`, `propertyNames` or `$ref`, refuses all of them. The service checks arguments itself.
+ */
+const plainKeywords = [
+  ...['type', 'description', 'enum', 'default', 'required'],
+  ...['minimum', 'maximum', 'minLength', 'maxLength', 'pattern'],
+];
+
+type Keywords = Record<string, unknown>;
+
+/** The schema in plain keywords. In an input, null is left out: what is optional need not be given. */
+function plain(given: Keywords, definitions: Record<string, Keywords>, io: 'input' | 'output'): Keywords {
+  const schema = withoutReference(given, definitions);
+  const result: Keywords = Object.fromEntries(
+    plainKeywords.flatMap((name) => (name in schema ? [[name, schema[name]]] : [])),
+  );
+  const { exclusiveMinimum, properties, items, type } = schema;
+  // Only whole numbers have one.
+  if (typeof exclusiveMinimum === 'number') result.minimum = exclusiveMinimum + 1;
+  if (items !== undefined) result.items = plain(items as Keywords, definitions, io);
+  if (properties !== undefined) {
+    const fields = Object.entries(properties as Record<string, Keywords>);
+    result.properties = Object.fromEntries(
+      fields.map(([name, field]) => [name, plain(field, definitions, io)]),
+    );
+  }
+  if (Array.isArray(type) && io === 'input') [result.type] = type;
+  return result;
+}
+
+/** What a reference stands for, and a schema or null as one schema with two types. */
+function withoutReference(given: Keywords, definitions: Record<string, Keywords>): Keywords {
+  const { $ref, anyOf, ...rest } = given;
+  if (typeof $ref === 'string') return { ...definitions[$ref.slice('#/$defs/'.length)], ...rest };
+  if (!Array.isArray(anyOf)) return given;
+  const one = withoutReference(
+    anyOf.find(({ type }) => type !== 'null'),
+    definitions,
+  );
+  const values = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {};
+  return { ...one, ...values, ...rest, type: [one.type, 'null'] };
 }
 
 /**

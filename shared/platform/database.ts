@@ -135,25 +135,41 @@ function nameOf(text: string): string {
 const names = new Map<string, string>();
 const mostNames = 1_000;
 
-/** What each connection is set to, whatever the server, the database, the role and the URL say. */
-export const connectionSettings = [
+/**
+ * What must be right for a refund: connections are set to it, whatever the server, the role and the URL say, and so is the database, for
+ * poolers that ignore what connections ask for.
+ */
+export const databaseSettings = {
   // The driver sends and reads times in UTC without an offset, and in this format.
-  ...['TimeZone=UTC', 'DateStyle=ISO'],
+  TimeZone: 'UTC',
+  DateStyle: 'ISO',
   // What is read under a lock has to include what was committed before the lock was taken.
-  'default_transaction_isolation=read\\ committed',
+  default_transaction_isolation: 'read committed',
   // A crash of the server must not forget an attempt that was recorded before the call to a processor.
-  'synchronous_commit=on',
+  synchronous_commit: 'on',
+  // Before version 18, what has no index would look so expensive without sequential scans that it is compiled.
+  jit: 'off',
+} as const;
+
+/** What each connection is set to besides, and a pooler's role. Other programs on the database plan as they like. */
+export const connectionSettings = {
+  ...databaseSettings,
   // How every statement is planned: by indexes, row by row, in the order in which its joins are written. A plan is kept, and one
-  // made while a table was small would go on to read all of it. Before version 18, what has no index would look so expensive without
-  // sequential scans that it is compiled.
-  ...['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'enable_material=off'],
-  ...['join_collapse_limit=1', 'jit=off'],
-];
+  // made while a table was small would go on to read all of it.
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_material: 'off',
+  join_collapse_limit: '1',
+} as const;
 
 /** The URL with the settings after its own options. The driver would ignore them beside the URL if that has options. */
 function withSettings(databaseUrl: string): string {
   const [, given = ''] = /[?&]options=([^&]*)/.exec(databaseUrl) ?? [];
-  const options = [given, ...connectionSettings.map((each) => `-c ${each}`)].join(' ').trim();
+  const own = Object.entries(connectionSettings).map(
+    ([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`,
+  );
+  const options = [given, ...own].join(' ').trim();
   return `${databaseUrl}${databaseUrl.includes('?') ? '&' : '?'}options=${options.replaceAll(' ', '+')}`;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { loadSettings } from '#shared/platform/config.ts';
-import { type Database, openDatabase, serviceTime } from '#shared/platform/database.ts';
+import { type Database, databaseSettings, openDatabase, serviceTime } from '#shared/platform/database.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query } from '../../support/stores/database-client.ts';
 
@@ -43,8 +43,9 @@ test('what a pooler ignores is documented for the role of the service', async ()
   const documented = [...page.matchAll(/^ALTER ROLE refunds_service SET (\w+) = /gm)].map(([, name]) => name);
   const ofConnection = await db.$queryRaw<{ name: string }[]>`
     SELECT lower(name) AS name FROM pg_settings WHERE source = 'client'
-      AND name NOT IN ('application_name', 'client_encoding', 'TimeZone', 'lock_timeout')`;
-  expect(documented.toSorted()).toEqual(ofConnection.map(({ name }) => name).toSorted());
+      AND name NOT IN ('application_name', 'client_encoding', 'lock_timeout')`;
+  const ofDatabase = Object.keys(databaseSettings).map((name) => name.toLowerCase());
+  expect([...documented, ...ofDatabase].toSorted()).toEqual(ofConnection.map(({ name }) => name).toSorted());
 });
 
 test('a commit is on disk, and what is read under a lock is up to date, whatever the database sets', async () => {

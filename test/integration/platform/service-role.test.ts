@@ -16,9 +16,19 @@ const prepareAs = (ownerUrl: string, log: (line: string) => void = () => {}) =>
 
 const databaseName = () => new URL(database.ownerUrl).pathname.slice(1);
 
+const unsuitable = {
+  ...{
+    timezone: 'Pacific/Auckland',
+    datestyle: 'SQL, DMY',
+    default_transaction_isolation: 'repeatable read',
+  },
+  ...{ synchronous_commit: 'off', jit: 'on' },
+};
+
 let client: pg.Client;
 beforeAll(async () => {
-  await query(database.ownerUrl, `ALTER DATABASE "${databaseName()}" SET TimeZone = 'Pacific/Auckland'`);
+  for (const [name, value] of Object.entries(unsuitable))
+    await query(database.ownerUrl, `ALTER DATABASE "${databaseName()}" SET ${name} = '${value}'`);
   await prepare();
   client = new pg.Client({ connectionString: database.serviceUrl });
   await client.connect();
@@ -53,8 +63,19 @@ describe('the role of the service', () => {
     expect(decided).toMatchObject({ audit_log: 'SELECT, INSERT', refund_event: 'SELECT, INSERT' });
   });
 
-  test('has its times in UTC also where a pooler ignores what its connections ask for', async () => {
-    expect((await client.query('SHOW TimeZone')).rows).toEqual([{ TimeZone: 'UTC' }]);
+  test('has the settings that refunds depend on also where a pooler ignores what its connections ask for', async () => {
+    const { rows } = await client.query<{ settings: object }>(
+      'SELECT json_object_agg(name, current_setting(name)) AS settings FROM unnest($1::text[]) AS name',
+      [Object.keys(unsuitable)],
+    );
+    expect(rows).toEqual([
+      {
+        settings: {
+          ...{ timezone: 'UTC', datestyle: 'ISO, MDY', default_transaction_isolation: 'read committed' },
+          ...{ synchronous_commit: 'on', jit: 'off' },
+        },
+      },
+    ]);
   });
 
   test('may execute every function and draw from every sequence, and set none', async () => {

@@ -13,15 +13,15 @@ export async function expectFirstRefund(service: TestService, agent: Agent): Pro
       name,
       annotations?.readOnlyHint,
       annotations?.destructiveHint,
-      inputSchema.additionalProperties,
+      inputSchema.type,
       outputSchema?.type,
     ]),
   ).toEqual([
-    ['create_refund', false, true, false, 'object'],
-    ['get_refund', true, undefined, false, 'object'],
-    ['cancel_refund', false, true, false, 'object'],
-    ['list_refunds', true, undefined, false, 'object'],
-    ['check_policy', true, undefined, false, 'object'],
+    ['create_refund', false, true, 'object', 'object'],
+    ['get_refund', true, undefined, 'object', 'object'],
+    ['cancel_refund', false, true, 'object', 'object'],
+    ['list_refunds', true, undefined, 'object', 'object'],
+    ['check_policy', true, undefined, 'object', 'object'],
   ]);
   const metadata = { ticket: 'T-1', tags: ['a', { b: null }] };
   const args = {
