@@ -293,6 +293,10 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     policies: open('/policies'),
     'policies-viewer': open('/policies', viewer),
     'policies-new': open('/policies/new'),
+    'policies-add': open('/policies/new', {}, async (page) => {
+      await page.getByText('Add a limit').click();
+      await page.getByText('Refund window', { exact: true }).click();
+    }),
     'policies-edit': open(electronics),
     'policies-problem': open(
       electronics,
@@ -303,7 +307,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       }),
     ),
     'policies-replay': open('/policies/edit?name=Everything+else&block=api', {}, (page) =>
-      heading(page, 'Replay of the last 90 days'),
+      heading(page, 'Replay of the last 90 days, test'),
     ),
     'policies-delete': open('/policies', {}, opens('Delete')),
     webhooks: open('/webhooks'),
@@ -313,6 +317,11 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-api-keys': open('/settings/api-keys'),
     'settings-api-keys-empty': open('/settings/api-keys', newcomer),
     'settings-api-key-created': open('/settings/api-keys', {}, shows('Create test key', 'API key created')),
+    'settings-agent-key-new': open('/settings/api-keys/agent'),
+    'settings-agent-key-created': open('/settings/api-keys/agent', {}, async (page) => {
+      await page.getByLabel('Currency').fill('USD');
+      await shows('Create test key', 'Agent key created')(page);
+    }),
     'settings-accounts': open('/settings/accounts'),
     'settings-account': open(stripe('')),
     'settings-account-tested': open(stripe(''), {}, async (page) => {
