@@ -16,7 +16,7 @@ import { cursorIn } from '../../http/filter.ts';
 import { page } from '../../http/page.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { reasonWords, requesterWords } from '../../words/words.ts';
-import { Approvers } from '../approvers.tsx';
+import { Approvers } from '../members/approvers.tsx';
 import { Disputed } from './alerts.tsx';
 import { Reject } from './decision-dialogs.tsx';
 import { addDecisions, type Undecided } from './decisions.ts';

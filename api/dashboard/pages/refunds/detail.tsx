@@ -26,7 +26,7 @@ import { idInPath } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
-import { type Approval, readApproval } from '../approvers.tsx';
+import { type Approval, readApproval } from '../members/approvers.tsx';
 import { Alerts } from './alerts.tsx';
 import { Decisions } from './decision-dialogs.tsx';
 import { addDecisions, decisionNames, type Undecided } from './decisions.ts';
