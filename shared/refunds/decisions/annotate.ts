@@ -47,7 +47,7 @@ export async function addNote(
   }
   await changeUnerased(deps, refund, 'note: cannot be added', async (tx, current) => {
     await refuseFull(tx, current, 'note: cannot be added');
-    // `message` is erased with the other words of a timeline; see prisma/migrations/20261124160000_timeline.
+    // `message` is erased with the other words of a timeline; see hash_refund_event() of the first migration.
     await noteOnRefund(tx, current, { type: 'note.added', actor, detail: { message } });
     const { id: target, organizationId } = current;
     await writeAudit(tx, { organizationId, target, actor, action: 'refund.note_added' }, deps.clock.now());
@@ -91,7 +91,7 @@ async function change(
   const changes = changesOf(current ?? {}, merged);
   if (changes === '') return refund;
   await refuseFull(tx, refund, 'metadata: cannot be changed');
-  // `message` is erased with the other words of a timeline; see prisma/migrations/20261124160000_timeline.
+  // `message` is erased with the other words of a timeline; see hash_refund_event() of the first migration.
   const entry = { type: 'metadata.changed', actor, detail: { message: redact(changes) } } as const;
   return await noteOnRefund(tx, refund, entry, { metadata: merged as Prisma.InputJsonObject });
 }

@@ -1,2 +1,0 @@
--- allowed: refund_by_cancel_key holds the same to be unique, and serves the lookups of the version before.
-DROP INDEX CONCURRENTLY IF EXISTS "refund_cancel_key";

@@ -1,1 +1,0 @@
-ALTER TABLE "membership" ADD COLUMN "declined_mails" TEXT[] DEFAULT ARRAY[]::TEXT[];

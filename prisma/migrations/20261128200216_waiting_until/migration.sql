@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "refund_work" ADD COLUMN     "waiting_until" TIMESTAMPTZ(3);
