@@ -197,17 +197,21 @@ function mapValues(object: unknown, change: (value: unknown) => unknown): unknow
 
 /**
  * The idempotency key of a call that gives none: the same for equal arguments of the same API key, until the refund is 24 hours
- * old. A call that also names the processor, or empty metadata, is equal. Keys stay bound to their refunds, so the next one is
- * derived from the last one and its refund, and calls at the same moment still derive the same.
- * @throws ServiceError validation_error when that refund was cancelled: the repetition of a call must not bring it back by accident.
+ * old. A call that also names the processor or the account, empty metadata or empty options, is equal. Keys stay bound to their
+ * refunds, so the next one is derived from the last one and its refund, and calls at the same moment still derive the same.
+ * @throws ServiceError validation_error when that refund was cancelled: the repetition of a call must not bring it back by accident;
+ * also when it is of another account than the one that is named.
  */
 async function deriveKey(
   reads: Reads,
   apiKey: ApiKey,
-  { processor: _, metadata, ...content }: RefundContent,
+  { processor: _, account, connectedAccount, metadata, options, ...content }: RefundContent,
 ): Promise<GivenKey> {
-  const isEmpty = Object.keys(metadata ?? {}).length === 0;
-  const fingerprint = fingerprintOfCreation(isEmpty ? content : { ...content, metadata });
+  const fingerprint = fingerprintOfCreation({
+    ...content,
+    ...(isEmpty(metadata) ? {} : { metadata }),
+    ...(isEmpty(options) ? {} : { options }),
+  });
   let key = derive(apiKey.id, Buffer.from(fingerprint).toString('hex'));
   let last = await findLast(reads, apiKey, key);
   while (last?.isOld) {
@@ -221,24 +225,43 @@ async function deriveKey(
         'If the refund is wanted after all, pass a new key; no money has moved.',
     );
   }
+  const isElsewhere =
+    (account !== undefined && last?.accounts.includes(account) === false) ||
+    (connectedAccount !== undefined && last?.accounts.includes(connectedAccount) === false);
+  if (last !== undefined && isElsewhere) {
+    throw new ServiceError(
+      'validation_error',
+      `idempotencyKey: is required, because ${last.id}, of the last 24 hours, differs in the account alone. ` +
+        'If both refunds are wanted, pass a new key.',
+    );
+  }
   return { key, fingerprint };
+}
+
+function isEmpty(object: object | null | undefined): boolean {
+  return Object.keys(object ?? {}).length === 0;
 }
 
 function derive(...parts: readonly string[]): string {
   return `mcp_${createHash('sha256').update(parts.join(' ')).digest('base64url')}`;
 }
 
+interface LastRefund {
+  id: string;
+  status: RefundStatus;
+  isOld: boolean;
+  /** What a call may name its account by. */
+  accounts: (string | null)[];
+}
+
 /** The refund that the key is bound to, which is old after 24 hours. */
-async function findLast(
-  reads: Reads,
-  apiKey: ApiKey,
-  key: string,
-): Promise<{ id: string; status: RefundStatus; isOld: boolean } | undefined> {
+async function findLast(reads: Reads, apiKey: ApiKey, key: string): Promise<LastRefund | undefined> {
   const { organizationId, environment } = apiKey;
-  const [row] = await reads.query<{ id: string; status: RefundStatus; isOld: boolean }>(
-    `SELECT id, status, created_at <= service_time() - interval '24 hours' AS "isOld"
-     FROM refund
-     WHERE organization_id = $1 AND environment = $2 AND idempotency_key = $3`,
+  const [row] = await reads.query<LastRefund>(
+    `SELECT r.id, r.status, r.created_at <= service_time() - interval '24 hours' AS "isOld",
+       ARRAY[a.id, a.name, a.connected_account, p.id, p.name] AS accounts
+     FROM refund AS r JOIN processor_account AS a ON a.id = r.account_id LEFT JOIN processor_account AS p ON p.id = a.parent_id
+     WHERE r.organization_id = $1 AND r.environment = $2 AND r.idempotency_key = $3`,
     [organizationId, environment, requestDigestOf(apiKey, ownedKey(apiKey, key))],
   );
   return row;

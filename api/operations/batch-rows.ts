@@ -36,7 +36,9 @@ export async function readRows(rows: readonly unknown[]): Promise<RequestedRow[]
 function readRow(row: unknown, number: number, keys: Map<string, number>): RequestedRow {
   const { data, error } = rowSchema.safeParse(row);
   if (error !== undefined) return { problem: problemOf(error) };
-  const { idempotencyKey: given, ...content } = data;
+  // Rows that differ in how they name the account are the same.
+  const { idempotencyKey: given, processor: _, account, connectedAccount, options, ...rest } = data;
+  const content = Object.keys(options ?? {}).length === 0 ? rest : { ...rest, options };
   // A line break cannot be part of a key that is given.
   const key = given ?? `\n${Buffer.from(fingerprintOfCreation(content)).toString('hex')}`;
   const earlier = keys.get(key);

@@ -18,7 +18,7 @@ export type KnownOccasion = Occasion & Content;
 type Content =
   | { about: 'approval'; amount: string; currency: string }
   | { about: 'flag'; reason: string; facts: Record<string, never>; processor: string }
-  | { about: 'ability'; processor: string; ability: Ability | 'credentials' }
+  | { about: 'ability'; name: string; processor: string; ability: Ability | 'credentials' }
   /** `waitingFor`: what the longest retried of its refunds waits for. */
   | { about: 'processor'; processor: string; waitingFor: string | null }
   | { about: 'dispute'; transactionId: string }
@@ -50,7 +50,7 @@ const occasions = Prisma.sql`
   UNION ALL
   -- The credentials alone, because every ability is refused with them.
   SELECT 'attention', a.id, (refused.value->>'since')::timestamptz(3), a.organization_id, a.environment, NULL,
-    jsonb_build_object('about', 'ability', 'processor', a.processor, 'ability', refused.key)
+    jsonb_build_object('about', 'ability', 'name', a.name, 'processor', a.processor, 'ability', refused.key)
   FROM processor_account AS a CROSS JOIN LATERAL jsonb_each(a.abilities) AS refused
   WHERE a.misconfigured_at IS NOT NULL AND refused.value->>'state' = 'refused'
     AND (refused.key = 'credentials' OR NOT a.abilities ? 'credentials')

@@ -109,7 +109,7 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
       return [`Refund is flagged: ${title}`, `/refunds/${target}`];
     }
     case 'ability':
-      return [refusalTitle(occasion.processor, [occasion.ability]), '/settings/accounts'];
+      return [refusalTitle(occasion, [occasion.ability]), `/settings/accounts/${target}`];
     case 'dispute': {
       const { transactionId } = occasion;
       return [

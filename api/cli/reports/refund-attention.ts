@@ -42,12 +42,12 @@ export async function readAttention(db: Database, organizationId: string | undef
   const refused = new Map(
     accounts
       .filter((account) => refusalsOf(account).some((each) => each !== 'webhooks'))
-      .map((account) => [placeOf(account), accountCommand(account)]),
+      .map((account) => [account.id, accountCommand(account)]),
   );
   return {
     accounts: accounts.map((account) => ({ account, next: accountCommand(account) })),
     payments,
-    refunds: refunds.map((refund) => itemOf(refund, refused.get(placeOf(refund)))),
+    refunds: refunds.map((refund) => itemOf(refund, refused.get(refund.accountId))),
   };
 }
 
@@ -89,7 +89,7 @@ export async function listAttention(
 }
 
 const accountColumns: Columns<Attention['accounts'][number]> = {
-  ACCOUNT: ({ account }) => account.id,
+  ACCOUNT: ({ account }) => account.name,
   ORGANIZATION: ({ account }) => account.organizationId,
   ENVIRONMENT: ({ account }) => account.environment,
   PROCESSOR: ({ account }) => account.processor,
@@ -121,12 +121,6 @@ const refundColumns: Columns<AttentionItem> = {
   NEXT: ({ next }) => next,
 };
 
-type Place = Pick<AccountSummary, 'organizationId' | 'environment' | 'processor'>;
-
-function placeOf({ organizationId, environment, processor }: Place): string {
-  return `${organizationId}/${environment}/${processor}`;
-}
-
 /** The command or step to continue with; `...` is to be filled in. Fixing a refused account comes first, as it may be enough. */
 function nextCommand(
   { id, status, processor }: RefundWithWork,
@@ -141,9 +135,14 @@ function nextCommand(
   return `refund resolve ${id} ${decision} --reason '...'`;
 }
 
-/** A missing permission is seen by a check, and may be added at the processor; refused credentials are replaced. */
+/**
+ * A missing permission is seen by a check, and may be added at the processor; refused credentials are replaced. A connected account, which
+ * has none of its own, is known by its id.
+ */
 function accountCommand(account: AccountSummary): string {
-  const { organizationId, environment, processor } = account;
+  const { id, organizationId, environment, processor, name, isDefault, parentId } = account;
+  if (parentId !== null) return `reconnect ${id} (${name}) at ${displayNameOf(processor)}`;
   const command = refusalsOf(account)[0] === 'credentials' ? 'set' : 'check';
-  return `account ${command} --organization ${organizationId} --environment ${environment} --processor ${processor}`;
+  const place = `--organization ${organizationId} --environment ${environment} --processor ${processor}`;
+  return `account ${command} ${place}${isDefault ? '' : ` --name ${name}`}`;
 }

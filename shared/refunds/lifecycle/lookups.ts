@@ -77,8 +77,10 @@ async function readAccounts(
   const rows = await reads.query<{ position: number; accounts: readonly RecordedAccount[] }>(
     `SELECT asked.position::int, (
        SELECT coalesce(json_agg(json_build_object('id', a.id, 'parentId', a.parent_id)), '[]')
-       FROM payment_name AS n JOIN processor_account AS a ON a.id = n.account_id
-       WHERE n.organization_id = asked.organization_id AND n.environment = asked.environment AND n.name = asked.name) AS accounts
+       FROM payment_name AS n JOIN payment AS p ON p.id = n.payment_id JOIN processor_account AS a ON a.id = n.account_id
+       WHERE n.organization_id = asked.organization_id AND n.environment = asked.environment AND n.name = asked.name
+         -- Not one that was named by mistake while its processor could not be asked.
+         AND (p.amount IS NOT NULL OR p.reserved > 0)) AS accounts
      FROM unnest($1::text[], $2::environment[], $3::text[]) WITH ORDINALITY AS asked(organization_id, environment, name, position)`,
     [0, 1, 2].map((column) => named.map((question) => question[column])),
   );

@@ -61,9 +61,23 @@ describe('the same call', () => {
     const again = await create({ metadata, currency: 'USD', processor: 'stripe' });
     expect(again).toEqual({ ...first, replayed: true });
     const without = await create();
-    for (const empty of [null, {}]) {
-      expect(await create({ metadata: empty })).toEqual({ ...without, replayed: true });
+    const account = service.organization.accounts.test.stripe;
+    for (const same of [
+      ...[{ metadata: null }, { metadata: {} }, { options: {} }],
+      ...[{ account: 'stripe' }, { account }],
+    ]) {
+      expect(await create(same)).toEqual({ ...without, replayed: true });
     }
+  });
+
+  test('with another account than its refund has asks for an idempotency key, and creates nothing', async () => {
+    const first = await create();
+    for (const other of [{ account: 'shop-eu' }, { connectedAccount: 'acct_1other' }]) {
+      const { isError, content } = await agent.call('create_refund', { ...args, ...other });
+      expect([isError, content.code]).toEqual([true, 'validation_error']);
+      expect(content.message).toContain(`idempotencyKey: is required, because ${first.id}`);
+    }
+    expect(await countRefunds()).toBe(1);
   });
 
   test('24 hours later is another refund, and again after the next 24 hours', async () => {

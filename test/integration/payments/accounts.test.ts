@@ -125,6 +125,19 @@ describe('while an account does not answer', () => {
     expect(await service.sandbox.refunds({ transactionId })).toMatchObject([{ key: id }]);
   });
 
+  test('naming it by mistake does not hide the account that has the payment', async () => {
+    const transactionId = await paymentOfSecond();
+    await service.sandbox.clearFaults();
+    await service.sandbox.fault(outage);
+    const { id } = await newRefund(service, { transactionId, account: 'stripe' });
+    await service.sandbox.clearFaults();
+    await service.sandbox.fault({ ...outage, kind: 'error', transactionId, error: missing });
+    await advanceRefund(service.deps, id);
+    expect((await rowOf(service, id)).status).toBe('failed');
+    const right = await newRefund(service, { transactionId });
+    expect((await rowOf(service, right.id)).accountId).toBe(secondId);
+  });
+
   test('a payment that two silent accounts may have is refused for now, and nothing is stored', async () => {
     await service.sandbox.fault(outage);
     await second.fault(outage);

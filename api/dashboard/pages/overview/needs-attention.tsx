@@ -150,7 +150,7 @@ function accountItems({ refusedAccounts, failedReconciliations, discrepancies }:
       const isRejected = refusals[0] === 'credentials';
       return {
         ...{ tone: 'bad' as const, icon: 'key' as const, since: account.misconfiguredAt },
-        title: refusalTitle(account.processor, refusals),
+        title: refusalTitle(account, refusals),
         detail: abilitiesOf(account)[refusals[0] ?? 'credentials']?.message ?? null,
         action: [`${accountsPath}/${account.id}`, isRejected ? 'Set credentials' : 'Check account'] as const,
       };
