@@ -59,11 +59,6 @@ export function requesterWords(initiatedBy: InitiatedBy, who: string | null): st
 /** The ways to request a refund, as choices of a filter. */
 export const initiatorChoices = choicesOf(initiatorWords);
 
-/** "Stripe", "shop-eu (Stripe)": an account that is named after its processor needs no other name. */
-export function accountWords({ name, processor }: { name: string; processor: string }): string {
-  return name === processor ? displayNameOf(processor) : `${name} (${displayNameOf(processor)})`;
-}
-
 export const processorChoices: Choices = processorNames.map((name) => [name, displayNameOf(name)]);
 
 /** The currencies to choose from. */

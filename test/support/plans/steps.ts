@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { views } from '#api/dashboard/pages/refunds/views.tsx';
-import { readQueues } from '#shared/health/processor-queues.ts';
+import { readQueues } from '#shared/health/account-queues.ts';
 import { openHealthReads, readHealth } from '#shared/health/read-health.ts';
 import { renderMetrics } from '#shared/health/serve-metrics.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
