@@ -50,11 +50,12 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Acco
       CROSS JOIN LATERAL accounts_with_work(name, ${organizationId}, ${environment}::environment) AS found
       JOIN processor_account AS a ON a.id = found.account_id),
     completed AS MATERIALIZED (
-      SELECT coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected,
-        (60 * count(*) / greatest(1, extract(epoch FROM max(span.moment - span.since))))::float8 AS rate
-      FROM span JOIN latest ON latest.type = 'refund.completed' AND latest.created_at >= span.since
-      CROSS JOIN LATERAL (SELECT account_id FROM refund WHERE id = latest.refund_id) AS refund
-      JOIN processor_account AS a ON a.id = refund.account_id GROUP BY 1, 2),
+      SELECT coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected, sum(of_account.rate) AS rate
+      FROM (
+        SELECT refund.account_id, (60 * count(*) / greatest(1, extract(epoch FROM max(span.moment - span.since))))::float8 AS rate
+        FROM span JOIN latest ON latest.type = 'refund.completed' AND latest.created_at >= span.since
+        CROSS JOIN LATERAL (SELECT account_id FROM refund WHERE id = latest.refund_id) AS refund GROUP BY 1) AS of_account
+      JOIN processor_account AS a ON a.id = of_account.account_id GROUP BY 1, 2),
     queue AS MATERIALIZED (
       SELECT id AS account_id, false AS is_connected FROM processor_account WHERE ${ownerSql(owner)} AND parent_id IS NULL
       UNION SELECT account_id, is_connected FROM account

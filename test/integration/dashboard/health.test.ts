@@ -49,9 +49,9 @@ test('the health page counts what waits at each account apart, and at all that a
     ...text.matchAll(/<th scope="row"><a [^>]*>([^<]*)<\/a>.*?data-title="Waiting">(.*?)<\/td>/gs),
   ];
   expect(waiting.map(([, label, cell = '']) => [label, cell.replaceAll(/<[^>]*>/g, '')])).toEqual([
+    ['Braintree', '0'],
     ['Stripe', '1'],
     ['shop-eu (Stripe)', '1'],
     ['Connected to shop-eu (Stripe)', '3'],
-    ['Braintree', '0'],
   ]);
 });

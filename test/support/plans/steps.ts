@@ -390,7 +390,7 @@ export function stepsOf(
         await Promise.all([renderMetrics(scraped, {}), renderMetrics(scraped, {}), scraped.health()]);
       }),
     },
-    'the queues of an environment': { rows: 6_000, pages: 4_000, run: () => readQueues(db, owner) },
+    'the queues of an environment': { rows: 7_500, pages: 4_000, run: () => readQueues(db, owner) },
     'received events, and one by its id': async () => {
       for (const filter of [{}, { processor: 'stripe' }, { id: 'evt_1' }])
         await findReceivedEvents(db, owner, filter, null, 51);
