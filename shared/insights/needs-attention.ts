@@ -1,6 +1,6 @@
 import { readWorkers, type Workers } from '../health/heartbeat.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '../health/trouble.ts';
-import { type Database, Prisma, type WebhookEndpoint } from '../platform/database.ts';
+import { type Database, Prisma, type ProcessorAccount, type WebhookEndpoint } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { withoutCredentials } from '../processors/accounts/account.ts';
 import type { AccountSummary } from '../processors/accounts/manage-accounts.ts';
@@ -19,17 +19,22 @@ export interface AttentionCount extends CappedCount {
   amounts: { currency: string; amount: bigint }[];
 }
 
+type NamedAccount = Pick<ProcessorAccount, 'id' | 'name' | 'processor'>;
+
+/** Of the row `account`. */
+const namedAccountSql = Prisma.sql`jsonb_build_object('id', account.id, 'name', account.name, 'processor', account.processor) AS account`;
+
 /** An account whose last reconciliation did not finish. */
 interface FailedReconciliation {
-  processor: string;
+  account: NamedAccount;
   failure: string;
   /** When the first run began that failed since the last success. */
   since: Date;
 }
 
-/** Refunds of a processor that are on no record of ours, as reconciliation found in the last days. */
+/** Refunds of an account that are on no record of ours, as reconciliation found in the last days. */
 interface Discrepancies {
-  processor: string;
+  account: NamedAccount;
   count: number;
   /** When the run began that found the first of them. */
   since: Date;
@@ -41,13 +46,13 @@ export interface NeedsAttention {
   now: Date;
   /** Those of the whole service. */
   workers: Workers;
-  /** Accounts whose processor answers nothing, by the processor's name. */
+  /** Accounts whose processor answers nothing. */
   unansweredAccounts: AccountInTrouble[];
   approvals: AttentionCount;
   /** A refund may be among these and await approval as well. Those that wait for an account's balance are left out. */
   flagged: AttentionCount;
-  /** Refunds that wait for the balance of an account, by its processor. */
-  lowBalances: (AttentionCount & { processor: string })[];
+  /** Refunds that wait for the balance of an account, by the account. */
+  lowBalances: (AttentionCount & { account: NamedAccount })[];
   disputedPayments: DisputedPayment[];
   unseenBatches: UnseenBatch[];
   failingReceivers: FailingReceiver[];
@@ -93,55 +98,59 @@ export async function readNeedsAttention(db: Database, owner: RefundOwner): Prom
 async function countPending(db: Database, owner: RefundOwner): Promise<AttentionCount> {
   const sums = await sumUp(
     db,
-    Prisma.sql`SELECT currency, amount, created_at AS since, NULL AS processor FROM refund
+    Prisma.sql`SELECT currency, amount, created_at AS since, NULL AS account_id FROM refund
       WHERE ${ownerSql(owner)} AND status = 'pending' ORDER BY since LIMIT ${countCap + 1}`,
   );
   return asCount(sums, isOverCap(sums));
 }
 
-/** The refunds flagged longest ago: those that wait for a balance by their processor, and the others. */
+/** The refunds flagged longest ago: those that wait for a balance by their account, and the others. */
 async function countFlagged(
   db: Database,
   owner: RefundOwner,
 ): Promise<Pick<NeedsAttention, 'flagged' | 'lowBalances'>> {
   const sums = await sumUp(
     db,
-    Prisma.sql`SELECT currency, amount, flagged_at AS since, CASE flag_reason WHEN 'insufficient_balance' THEN processor END AS processor
+    Prisma.sql`SELECT currency, amount, flagged_at AS since, CASE flag_reason WHEN 'insufficient_balance' THEN account_id END AS account_id
       FROM (
-        SELECT refund_id, flagged_at, flag_reason, processor FROM refund_work
+        SELECT refund_id, flagged_at, flag_reason, account_id FROM refund_work
         WHERE ${ownerSql(owner)} AND flagged_at IS NOT NULL ORDER BY flagged_at LIMIT ${countCap + 1}) AS work
       CROSS JOIN LATERAL (SELECT currency, amount FROM refund WHERE id = work.refund_id) AS refund`,
   );
   const isMore = isOverCap(sums);
   const flagged = asCount(
-    sums.filter(({ processor }) => processor === null),
+    sums.filter(({ accountId }) => accountId === null),
     isMore,
   );
-  const processors = new Set(sums.flatMap(({ processor }) => processor ?? []));
-  const lowBalances = [...processors].map((name) => ({
+  const accounts = await db.processorAccount.findMany({
+    where: { id: { in: sums.flatMap(({ accountId }) => accountId ?? []) } },
+    select: { id: true, name: true, processor: true },
+    orderBy: { id: 'asc' },
+  });
+  const lowBalances = accounts.map((account) => ({
     ...asCount(
-      sums.filter(({ processor }) => processor === name),
+      sums.filter(({ accountId }) => accountId === account.id),
       isMore,
     ),
-    processor: name,
+    account,
   }));
   return { flagged, lowBalances };
 }
 
-/** The sum of some refunds in one currency; of one processor, where they are kept apart. */
+/** The sum of some refunds in one currency; of one account, where they are kept apart. */
 interface Sum {
-  processor: string | null;
+  accountId: string | null;
   currency: string;
   amount: string;
   count: number;
   since: Date;
 }
 
-/** @param refunds a query with the columns `currency`, `amount`, `since` and `processor`. */
+/** @param refunds a query with the columns `currency`, `amount`, `since` and `account_id`. */
 async function sumUp(db: Database, refunds: Prisma.Sql): Promise<Sum[]> {
   return await db.$queryRaw<Sum[]>`
-    SELECT processor, currency, sum(amount)::text AS amount, count(*)::int AS count, min(since) AS since
-    FROM (${refunds}) AS each GROUP BY processor, currency ORDER BY count DESC, currency`;
+    SELECT account_id AS "accountId", currency, sum(amount)::text AS amount, count(*)::int AS count, min(since) AS since
+    FROM (${refunds}) AS each GROUP BY account_id, currency ORDER BY count DESC, currency`;
 }
 
 function isOverCap(sums: readonly Sum[]): boolean {
@@ -162,7 +171,7 @@ function asCount(rows: readonly Sum[], isMore: boolean): AttentionCount {
 
 async function readFailedReconciliations(db: Database, owner: RefundOwner): Promise<FailedReconciliation[]> {
   return await db.$queryRaw<FailedReconciliation[]>`
-    SELECT account.processor, last.failure, (
+    SELECT ${namedAccountSql}, last.failure, (
       SELECT min(started_at) FROM reconciliation_run AS failing
       WHERE failing.account_id = account.id AND failing.finished_at IS NOT NULL AND failing.started_at > coalesce((
         SELECT max(started_at) FROM reconciliation_run
@@ -172,12 +181,12 @@ async function readFailedReconciliations(db: Database, owner: RefundOwner): Prom
       SELECT failure FROM reconciliation_run
       WHERE account_id = account.id AND finished_at IS NOT NULL ORDER BY started_at DESC LIMIT 1) AS last
     WHERE last.failure IS NOT NULL
-    ORDER BY account.processor`;
+    ORDER BY account.processor, account.name`;
 }
 
 async function countDiscrepancies(db: Database, owner: RefundOwner): Promise<Discrepancies[]> {
   return await db.$queryRaw<Discrepancies[]>`
-    SELECT account.processor, found.count, found.since
+    SELECT ${namedAccountSql}, found.count, found.since
     FROM ${accountsInUseSql(owner)} AS account
     CROSS JOIN LATERAL (
       SELECT count(DISTINCT finding.external_refund_id)::int AS count, min(run.started_at) AS since
@@ -188,7 +197,7 @@ async function countDiscrepancies(db: Database, owner: RefundOwner): Promise<Dis
       WHERE finding.kind = 'not_on_record' AND finding.action NOT IN ('put_back', 'dismissed')
         AND NOT EXISTS (SELECT FROM refund WHERE external_refund_id = finding.external_refund_id)) AS found
     WHERE found.count > 0
-    ORDER BY account.processor`;
+    ORDER BY account.processor, account.name`;
 }
 
 /** What the navigation counts, up to 100 each. */

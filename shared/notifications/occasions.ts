@@ -18,9 +18,9 @@ export type KnownOccasion = Occasion & Content;
 type Content =
   | { about: 'approval'; amount: string; currency: string }
   | { about: 'flag'; reason: string; facts: Record<string, never>; processor: string }
-  | { about: 'ability'; name: string; processor: string; ability: Ability | 'credentials' }
+  | { about: 'ability'; processor: string; name: string; ability: Ability | 'credentials' }
   /** `waitingFor`: what the longest retried of its refunds waits for. */
-  | { about: 'processor'; processor: string; waitingFor: string | null }
+  | { about: 'processor'; processor: string; name: string; waitingFor: string | null }
   | { about: 'dispute'; transactionId: string }
   | { about: 'failing endpoint'; url: string }
   | { about: 'failing channel'; host: string }
@@ -50,7 +50,7 @@ const occasions = Prisma.sql`
   UNION ALL
   -- The credentials alone, because every ability is refused with them.
   SELECT 'attention', a.id, (refused.value->>'since')::timestamptz(3), a.organization_id, a.environment, NULL,
-    jsonb_build_object('about', 'ability', 'name', a.name, 'processor', a.processor, 'ability', refused.key)
+    jsonb_build_object('about', 'ability', 'processor', a.processor, 'name', a.name, 'ability', refused.key)
   FROM processor_account AS a CROSS JOIN LATERAL jsonb_each(a.abilities) AS refused
   WHERE a.misconfigured_at IS NOT NULL AND refused.value->>'state' = 'refused'
     AND (refused.key = 'credentials' OR NOT a.abilities ? 'credentials')
@@ -63,7 +63,7 @@ const occasions = Prisma.sql`
   WHERE p.disputed_at > service_time() - interval '7 days'
   UNION ALL
   SELECT 'processors', t.account_id, date_trunc('hour', t.since), t.organization_id, t.environment, NULL,
-    jsonb_build_object('about', 'processor', 'processor', t.processor, 'waitingFor', (
+    jsonb_build_object('about', 'processor', 'processor', t.processor, 'name', t.name, 'waitingFor', (
       SELECT w.waiting_for FROM refund_work AS w
       WHERE w.retrying_since IS NOT NULL
         AND w.organization_id = t.organization_id AND w.environment = t.environment AND w.account_id = t.account_id

@@ -19,6 +19,11 @@ export function displayNameOf(name: string): string {
   return processorKinds[name]?.displayName ?? name;
 }
 
+/** "Stripe", "shop-eu (Stripe)": an account that is named after its processor needs no other name. */
+export function accountLabel({ name, processor }: { name: string; processor: string }): string {
+  return name === processor ? displayNameOf(processor) : `${name} (${displayNameOf(processor)})`;
+}
+
 /** @throws RangeError for a name that is not in the registry. */
 export function processorKind(name: string): ProcessorKind<unknown> {
   const kind = Object.hasOwn(processorKinds, name) ? processorKinds[name] : undefined;

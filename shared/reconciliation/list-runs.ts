@@ -8,7 +8,7 @@ const mostRuns = 50;
 export const mostFindings = 200;
 
 const withCounts = {
-  account: { select: { processor: true, name: true, isDefault: true } },
+  account: { select: { processor: true, name: true } },
   _count: { select: { findings: true } },
 } satisfies Prisma.ReconciliationRunInclude;
 

@@ -4,7 +4,7 @@ import type { KnownOccasion } from '#shared/notifications/occasions.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { redact } from '#shared/platform/log.ts';
 import { refusalTitle } from '#shared/processors/accounts/ability-wording.ts';
-import { displayNameOf } from '#shared/processors/registry.ts';
+import { accountLabel } from '#shared/processors/registry.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { FlagReason } from '#shared/refunds/model/flags.ts';
 import type { WaitingReason } from '#shared/refunds/model/waiting.ts';
@@ -118,7 +118,7 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
       ];
     }
     case 'processor':
-      return [`${displayNameOf(occasion.processor)} ${troubleOf(occasion.waitingFor)}`, '/health'];
+      return [`${accountLabel(occasion)} ${troubleOf(occasion.waitingFor)}`, '/health'];
     case 'endpoint': {
       const why =
         occasion.reason === 'gone' ? 'it replied 410 Gone' : 'it has not accepted an event for five days';

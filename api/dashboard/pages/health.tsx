@@ -3,17 +3,18 @@ import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import {
+  type AccountQueue,
   completedMinutes,
   mostQueued,
-  type ProcessorQueue,
   readQueues,
-} from '#shared/health/processor-queues.ts';
+} from '#shared/health/account-queues.ts';
 import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
-import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import type { AccountName } from '#shared/processors/accounts/account.ts';
+import { listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { limitedOperations } from '#shared/processors/accounts/rate-limits.ts';
-import { displayNameOf } from '#shared/processors/registry.ts';
+import { accountLabel } from '#shared/processors/registry.ts';
 import { Badge } from '../components/badge.tsx';
 import { ButtonLink, Link } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
@@ -23,7 +24,7 @@ import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
 import { contextOf, useMember } from '../http/access.ts';
 import { page } from '../http/page.ts';
-import { queueBoardPath, receivedEventsPath } from '../http/paths.ts';
+import { accountsPath, queueBoardPath, receivedEventsPath } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../words/trouble.ts';
@@ -50,8 +51,8 @@ interface HealthProps {
   health: ServiceHealth;
   /** Of the organization in this environment. */
   troubles: readonly AccountInTrouble[];
-  accounts: readonly AccountSummary[];
-  queues: readonly ProcessorQueue[];
+  accounts: readonly AccountName[];
+  queues: readonly AccountQueue[];
 }
 
 function Health(props: HealthProps) {
@@ -70,7 +71,7 @@ function Health(props: HealthProps) {
       <Live id="health" from="/health" everySeconds={refreshSeconds}>
         <div class="stack">
           <WorkersCard {...props} />
-          <ProcessorsCard {...props} />
+          <AccountsCard {...props} />
         </div>
       </Live>
     </Frame>
@@ -97,30 +98,56 @@ function WorkersCard({ health: { workers, now, undeliveredSince } }: HealthProps
   );
 }
 
-function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthProps) {
+/** An account, or what is connected to it. */
+interface Item {
+  account: AccountName;
+  queue: AccountQueue;
+  /** Those that leave refunds without an answer. */
+  troubles: readonly AccountInTrouble[];
+}
+
+/** What is connected to an account follows it. */
+function itemsOf({ accounts, troubles, queues }: HealthProps): Item[] {
+  const own = new Set(accounts.map(({ id }) => id));
+  return accounts.flatMap((account) =>
+    queues
+      .filter(({ accountId }) => accountId === account.id)
+      .toSorted((a, b) => Number(a.isConnected) - Number(b.isConnected))
+      .map((queue) => ({
+        ...{ account, queue },
+        troubles: troubles.filter(({ accountId, name }) =>
+          queue.isConnected
+            ? !own.has(accountId) && name.startsWith(`${account.name}/`)
+            : accountId === account.id,
+        ),
+      })),
+  );
+}
+
+function AccountsCard(props: HealthProps) {
   const { environment } = useMember();
-  const items = accounts.flatMap((account) => {
-    const isOfAccount = ({ processor }: { processor: string }) => processor === account.processor;
-    const queue = queues.find(isOfAccount);
-    return queue === undefined ? [] : [{ account, queue, trouble: troubles.find(isOfAccount) }];
-  });
-  type Item = (typeof items)[number];
-  const number = (title: string, value: (queue: ProcessorQueue) => ComponentChildren): Column<Item> => [
+  const { now } = props.health;
+  const items = itemsOf(props);
+  const number = (title: string, value: (item: Item) => ComponentChildren): Column<Item> => [
     title,
-    ({ queue }) => value(queue),
+    value,
     'number',
   ];
-  const linked = (refunds: number, { processor }: ProcessorQueue, filter: string) => (
-    <Link to={`/refunds?processor=${processor}&${filter}&sort=oldest`}>{counted(refunds)}</Link>
-  );
-  const oldest = ({ dueSince }: ProcessorQueue) =>
+  // The list of refunds has no filter for all that are connected to an account.
+  const linked = (refunds: number, { account, queue }: Item, filter: string) =>
+    queue.isConnected ? (
+      counted(refunds)
+    ) : (
+      <Link to={`/refunds?account=${account.id}&${filter}&sort=oldest`}>{counted(refunds)}</Link>
+    );
+  const oldest = ({ queue: { dueSince } }: Item) =>
     dueSince === null ? 'None' : inTime(now.getTime() - dueSince.getTime());
   return (
-    <Card id="processors" title="Processors">
+    <Card id="processors" title="Processor accounts">
       {items.length === 0 ? (
         <Empty title={`No ${environment} processor accounts`} icon="credit-card">
           <p>
-            Set one up in <Link to="/settings/accounts">Settings</Link>.
+            Add one in <Link to={accountsPath}>Settings</Link>.
           </p>
         </Empty>
       ) : (
@@ -129,13 +156,13 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
           isInCard
           items={items}
           columns={[
-            ['Processor', ({ account }) => displayNameOf(account.processor)],
+            ['Account', ({ account, queue }) => <AccountLink account={account} queue={queue} />],
             ['State', (item) => <AccountState {...item} now={now} />],
-            number('Waiting', (queue) => linked(queue.waiting, queue, 'status=processing')),
+            number('Waiting', (item) => linked(item.queue.waiting, item, 'status=processing')),
             number('Oldest due', oldest),
-            number('Retrying', ({ retrying }) => counted(retrying)),
-            number('Outcome unknown', (queue) => linked(queue.unknown, queue, 'outcomeUnknown=true')),
-            number('Completed per minute', (queue) => inRate(queue.completedPerMinute)),
+            number('Retrying', ({ queue }) => counted(queue.retrying)),
+            number('Outcome unknown', (item) => linked(item.queue.unknown, item, 'outcomeUnknown=true')),
+            number('Completed per minute', ({ queue }) => inRate(queue.completedPerMinute)),
           ]}
         />
       )}
@@ -143,6 +170,13 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
         {`Refunds of the ${environment} environment. Completed: on average over the last ${completedMinutes} minutes.`}
       </p>
     </Card>
+  );
+}
+
+function AccountLink({ account, queue }: Pick<Item, 'account' | 'queue'>) {
+  const label = accountLabel(account);
+  return (
+    <Link to={`${accountsPath}/${account.id}`}>{queue.isConnected ? `Connected to ${label}` : label}</Link>
   );
 }
 
@@ -155,21 +189,24 @@ function inRate(perMinute: number): string {
   return perMinute === 0 || perMinute >= 10 ? inWhole(Math.round(perMinute)) : perMinute.toFixed(1);
 }
 
-interface AccountStateProps {
-  account: AccountSummary;
-  trouble: AccountInTrouble | undefined;
-  now: Date;
-}
-
-function AccountState({ account, trouble, now }: AccountStateProps) {
+function AccountState({ account, queue, troubles, now }: Item & { now: Date }) {
+  const unanswered = troubles.filter((each) => isUnanswered(each, now));
+  if (queue.isConnected) return <ConnectedState unanswered={unanswered.length} />;
   if (account.misconfiguredAt !== null) {
     return <Badge tone="bad">{refusalInShort(refusalsOf(account))}</Badge>;
   }
   if (limitedOperations(account, now).length > 0) return <Badge tone="warn">Rate limited</Badge>;
-  if (trouble === undefined || !isUnanswered(trouble, now)) return <Badge tone="good">Operational</Badge>;
+  const [trouble] = unanswered;
+  if (trouble === undefined) return <Badge tone="good">Operational</Badge>;
   return (
     <>
       <Badge tone="bad">Not answering</Badge> <p class="small muted">{accountTrouble(trouble, now)}</p>
     </>
   );
+}
+
+/** Of all that are connected to an account; each has a state of its own. */
+function ConnectedState({ unanswered }: { unanswered: number }) {
+  if (unanswered === 0) return null;
+  return <Badge tone="bad">{`${inWhole(unanswered)} not answering`}</Badge>;
 }

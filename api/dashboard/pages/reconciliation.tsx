@@ -3,8 +3,9 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { nameActors } from '#shared/audit/actors.ts';
 import type { ReconciliationFinding } from '#shared/platform/database.ts';
+import { findOwnAccount } from '#shared/processors/accounts/account.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
-import { displayNameOf } from '#shared/processors/registry.ts';
+import { accountLabel } from '#shared/processors/registry.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { findRun, type ListedRun, listRuns, mostFindings } from '#shared/reconciliation/list-runs.ts';
 import { isRequested, nextWindow, requestRun } from '#shared/reconciliation/runs.ts';
@@ -21,7 +22,7 @@ import { Moment } from '../components/values.tsx';
 import { contextOf, useMember } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
 import { page } from '../http/page.ts';
-import { idInPath, pageNotFound } from '../http/paths.ts';
+import { idInPath } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inWhole } from '../words/numbers.ts';
 
@@ -43,10 +44,7 @@ export function reconciliationPages(scope: Api, deps: ApiDependencies): void {
   };
   page(scope, path, 'operator', readRuns, RunsPage).button(path, 'operator', async (request) => {
     const { owner, actor } = contextOf(request);
-    const processor = entered(request.body, 'processor');
-    const accounts = await listProcessorAccounts(db, owner.organizationId, owner.environment);
-    const account = accounts.find((each) => each.processor === processor);
-    if (account === undefined) throw pageNotFound();
+    const account = await findOwnAccount(db, owner, entered(request.body, 'account'));
     // A worker carries it out, because it may take minutes. One that is under way already answers as well.
     await requestRun(deps, account, await nextWindow(deps, account), actor);
     return 'reconciliation-started';
@@ -73,9 +71,9 @@ function RunsPage({ runs, accounts, names }: RunsProps) {
     <Frame
       title="Reconciliation"
       section="reconciliation"
-      actions={accounts.map(({ id, processor }) => (
-        <Post key={id} to={path} values={{ processor }}>
-          Reconcile {displayNameOf(processor)}
+      actions={accounts.map((account) => (
+        <Post key={account.id} to={path} values={{ account: account.id }}>
+          Reconcile {accountLabel(account)}
         </Post>
       ))}
     >
@@ -105,7 +103,7 @@ function RunsPage({ runs, accounts, names }: RunsProps) {
                     </Link>
                   ),
                 ],
-                ['Processor', ({ account }) => displayNameOf(account.processor)],
+                ['Account', ({ account }) => accountLabel(account)],
                 ['Result', (run) => <Result run={run} />],
                 ['Compared', ({ comparedCount }) => inWhole(comparedCount), 'number'],
                 ['Started by', ({ actor }) => names.get(actor)],
@@ -142,7 +140,7 @@ function RunPage({ run, findings, names }: RunProps) {
   const { account, actor, comparedCount, failure, finishedAt, startedAt, windowEnd, windowStart } = run;
   const { processor } = account;
   return (
-    <Frame title={`${displayNameOf(processor)} run`} section="reconciliation" beside={<Result run={run} />}>
+    <Frame title={`${accountLabel(account)} run`} section="reconciliation" beside={<Result run={run} />}>
       <Card id="run" title="Run">
         <Facts
           facts={[

@@ -1,6 +1,6 @@
 import type { Workers } from '#shared/health/heartbeat.ts';
 import { type AccountInTrouble, mostCounted } from '#shared/health/trouble.ts';
-import { displayNameOf } from '#shared/processors/registry.ts';
+import { accountLabel } from '#shared/processors/registry.ts';
 import { inLargestUnit, inTime, inWhole } from './numbers.ts';
 
 /** "No worker for 2 minutes"; null while one is alive and may send. */
@@ -13,9 +13,9 @@ export function workersTrouble({ alive, seenAt, heldSince }: Workers, now: Date)
 
 /** "Stripe test has not answered for 4 minutes, 30 refunds wait, next attempt in 12 s". */
 export function accountTrouble(account: AccountInTrouble, now: Date): string {
-  const { processor, environment, since } = account;
+  const { environment, since } = account;
   const forLong = inLargestUnit(now.getTime() - since.getTime());
-  return `${displayNameOf(processor)} ${environment} has not answered for ${forLong}, ${waitingOf(account, now)}`;
+  return `${accountLabel(account)} ${environment} has not answered for ${forLong}, ${waitingOf(account, now)}`;
 }
 
 /** "30 refunds wait, next attempt in 12 s". */

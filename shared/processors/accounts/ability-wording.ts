@@ -1,6 +1,6 @@
 import type { ProcessorAccount } from '../../platform/database.ts';
 import type { Ability } from '../contract/processor.ts';
-import { displayNameOf } from '../registry.ts';
+import { accountLabel } from '../registry.ts';
 import { abilitiesOf, refusedAbilities } from './abilities.ts';
 
 /** What people call an ability. */
@@ -32,20 +32,15 @@ export function refusalInShort(refusals: readonly (Ability | 'credentials')[]): 
   return others.length === 0 ? `${abilityLabels[first]} refused` : `${refusals.length} abilities refused`;
 }
 
-/** "Stripe rejected the credentials", or "shop-eu (Stripe): refunds and cancellations refused". */
+/** "Stripe rejected the credentials", or "Stripe: refunds and cancellations refused"; with the name of another account than "Stripe". */
 export function refusalTitle(
   account: Pick<ProcessorAccount, 'name' | 'processor'>,
   refusals: readonly (Ability | 'credentials')[],
 ): string {
-  const name = accountLabel(account);
+  const label = accountLabel(account);
   const labels = refusals.flatMap((each) =>
     each === 'credentials' ? [] : abilityLabels[each].toLowerCase(),
   );
-  if (labels.length < refusals.length) return `${name} rejected the credentials`;
-  return `${name}: ${new Intl.ListFormat('en').format(labels)} refused`;
-}
-
-/** "Stripe", "shop-eu (Stripe)": an account that is named after its processor needs no other name. */
-export function accountLabel({ name, processor }: Pick<ProcessorAccount, 'name' | 'processor'>): string {
-  return name === processor ? displayNameOf(processor) : `${name} (${displayNameOf(processor)})`;
+  if (labels.length < refusals.length) return `${label} rejected the credentials`;
+  return `${label}: ${new Intl.ListFormat('en').format(labels)} refused`;
 }

@@ -1,5 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
@@ -25,7 +27,31 @@ test('the health page counts what waits in its own environment, and links to ref
   const stripeOf = (text: string) => text.slice(text.indexOf('>Stripe<')).replaceAll(/<[^>]*>/g, ' ');
   const { text } = await operator.visitor.get(`${base}/health`);
   expect(stripeOf(text)).toMatch(/^\S+ +Not answering .* +1 +1 min.* +1 +1 +0 /);
-  expect(text).toContain('?processor=stripe&amp;outcomeUnknown=true&amp;sort=oldest">1</a>');
+  expect(text).toContain(`?account=${refund.accountId}&amp;outcomeUnknown=true&amp;sort=oldest">1</a>`);
   const live = await operator.visitor.get(`${base.replace('/test', '/live')}/health`);
   expect(stripeOf(live.text)).toMatch(/^\S+ +Operational +0 +None +0 +0 +0 /);
+});
+
+test('the health page counts what waits at each account apart, and at all that are connected to it together', async () => {
+  const { deps, organization, sandboxUrl } = service;
+  const place = { organizationId: organization.id, environment: 'test', processor: 'stripe' } as const;
+  const credentials = sandboxCredentials('test', sandboxUrl).stripe;
+  await setProcessorAccount(deps, { ...place, name: 'shop-eu', credentials, actor: 'test' });
+  const request = async (fields: object) =>
+    await createRefund(deps, { ...refundRequest(service, await newPayment(service), {}), ...fields });
+  await request({ account: 'shop-eu' });
+  for (const seller of ['acct_seller1', 'acct_seller2', 'acct_seller2']) {
+    const transactionId = await newPayment(service, { connectedAccount: seller });
+    await request({ transactionId, account: 'shop-eu', connectedAccount: seller });
+  }
+  const { text } = await operator.visitor.get(`${base}/health`);
+  const waiting = [
+    ...text.matchAll(/<th scope="row"><a [^>]*>([^<]*)<\/a>.*?data-title="Waiting">(.*?)<\/td>/gs),
+  ];
+  expect(waiting.map(([, label, cell = '']) => [label, cell.replaceAll(/<[^>]*>/g, '')])).toEqual([
+    ['Braintree', '0'],
+    ['Stripe', '1'],
+    ['shop-eu (Stripe)', '1'],
+    ['Connected to shop-eu (Stripe)', '3'],
+  ]);
 });

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { findAccount } from '#shared/processors/accounts/account.ts';
 import { reconcileAsRequested } from '#worker/schedule/reconcile.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
@@ -17,9 +18,11 @@ test('an operator requests a run of a worker, whose findings lead to their refun
   const { db } = service.deps;
   const { id } = await completedRefund(service, 'stripe');
   await db.refund.update({ where: { id }, data: { externalRefundId: 're_missing' } });
-  const asked = await operator.visitor.post(base, { processor: 'stripe' });
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const account = await findAccount(db, { ...owner, processor: 'stripe' });
+  const asked = await operator.visitor.post(base, { account: account.id });
   expect([asked.status, asked.done]).toEqual([303, 'reconciliation-started']);
-  expect((await operator.visitor.post(base, { processor: 'stripe' })).status).toBe(303);
+  expect((await operator.visitor.post(base, { account: account.id })).status).toBe(303);
   const waiting = (await operator.visitor.get(base)).text;
   expect(waiting).toContain('Waiting for a worker');
   expect(waiting).toContain('hx-trigger="every 4s"');
@@ -39,7 +42,7 @@ test('an operator requests a run of a worker, whose findings lead to their refun
   const live = base.replace('/test/', '/live/');
   expect((await operator.visitor.get(`${live}/${run.id}`)).status).toBe(404);
   expect((await operator.visitor.get(live)).text).not.toContain(run.id);
-  expect((await operator.visitor.post(base, { processor: 'none' })).status).toBe(404);
+  expect((await operator.visitor.post(live, { account: account.id })).status).toBe(404);
   const other = await service.addOrganization('Others');
   const others = await signInMember(service, 'operator', other.id);
   expect((await others.visitor.get(`/dashboard/${other.id}/test/reconciliation/${run.id}`)).status).toBe(404);

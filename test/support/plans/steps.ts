@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { views } from '#api/dashboard/pages/refunds/views.tsx';
-import { readQueues } from '#shared/health/processor-queues.ts';
+import { readQueues } from '#shared/health/account-queues.ts';
 import { openHealthReads, readHealth } from '#shared/health/read-health.ts';
 import { renderMetrics } from '#shared/health/serve-metrics.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
@@ -392,7 +392,7 @@ export function stepsOf(
         await Promise.all([renderMetrics(scraped, {}), renderMetrics(scraped, {}), scraped.health()]);
       }),
     },
-    'the queues of an environment': { rows: 6_000, pages: 4_000, run: () => readQueues(db, owner) },
+    'the queues of an environment': { rows: 7_500, pages: 4_000, run: () => readQueues(db, owner) },
     'received events, and one by its id': async () => {
       for (const filter of [{}, { processor: 'stripe' }, { id: 'evt_1' }])
         await findReceivedEvents(db, owner, filter, null, 51);

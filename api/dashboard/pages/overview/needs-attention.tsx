@@ -6,7 +6,7 @@ import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-atte
 import type { UnseenBatch } from '#shared/insights/unseen-batches.ts';
 import { abilitiesOf } from '#shared/processors/accounts/abilities.ts';
 import { refusalsOf, refusalTitle } from '#shared/processors/accounts/ability-wording.ts';
-import { displayNameOf } from '#shared/processors/registry.ts';
+import { accountLabel, displayNameOf } from '#shared/processors/registry.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
@@ -88,15 +88,19 @@ function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
 }
 
 /** Refunds that wait for the balance of an account. */
-function balanceItem({ processor, ...count }: NeedsAttention['lowBalances'][number]): Item[] {
-  const name = displayNameOf(processor);
-  const [item] = refundsItem(`await funds at ${name}`, 'alert', count, [
-    '/refunds?needsAttention=true',
+function balanceItem({ account, ...count }: NeedsAttention['lowBalances'][number]): Item[] {
+  const [item] = refundsItem(`await funds at ${accountLabel(account)}`, 'alert', count, [
+    `/refunds?needsAttention=true&account=${account.id}`,
     'View refunds',
   ]);
   return item === undefined
     ? []
-    : [{ ...item, detail: `${item.detail}. Add funds in ${name}; the refunds then continue.` }];
+    : [
+        {
+          ...item,
+          detail: `${item.detail}. Add funds in ${displayNameOf(account.processor)}; the refunds then continue.`,
+        },
+      ];
 }
 
 /** A finished batch, until someone dismisses it. */
@@ -155,14 +159,14 @@ function accountItems({ refusedAccounts, failedReconciliations, discrepancies }:
         action: [`${accountsPath}/${account.id}`, isRejected ? 'Set credentials' : 'Check account'] as const,
       };
     }),
-    ...failedReconciliations.map(({ processor, failure, since }) => ({
+    ...failedReconciliations.map(({ account, failure, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, detail: failure, since },
-      title: `${displayNameOf(processor)} reconciliation failed`,
-      action: [accountsPath, 'Check account'] as const,
+      title: `${accountLabel(account)} reconciliation failed`,
+      action: [`${accountsPath}/${account.id}`, 'Check account'] as const,
     })),
-    ...discrepancies.map(({ processor, count, since }) => ({
+    ...discrepancies.map(({ account, count, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, since },
-      title: `${count} ${count === 1 ? 'discrepancy' : 'discrepancies'} with ${displayNameOf(processor)}`,
+      title: `${count} ${count === 1 ? 'discrepancy' : 'discrepancies'} with ${accountLabel(account)}`,
       detail: 'found by the last reconciliation',
       action: ['/refunds?needsAttention=true', 'View refunds'] as const,
     })),

@@ -1,0 +1,83 @@
+import { type Database, Prisma } from '../platform/database.ts';
+import { processorNames } from '../processors/registry.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
+import { ownerSql } from '../refunds/queries/refund-filter.ts';
+
+/**
+ * The refunds that a worker goes on with: of an account with credentials of its own, or of all that are connected to it. Of the latter only
+ * where there are any.
+ */
+export interface AccountQueue {
+  accountId: string;
+  isConnected: boolean;
+  /** Refunds with a next step, due or later; counted up to `mostQueued`, as the others. */
+  waiting: number;
+  /** Those whose last attempt, lookup or read failed. */
+  retrying: number;
+  /** Those that are retried and of which it is unknown whether the processor has them. */
+  unknown: number;
+  /** When the longest due one became due; null when none is due. */
+  dueSince: Date | null;
+  /** Refunds that completed, on average over the last `completedMinutes`, or over the latest events where these are more recent. */
+  completedPerMinute: number;
+}
+
+/** Where counting ends. */
+export const mostQueued = 1_000;
+
+export const completedMinutes = 5;
+
+/** Events that are read to count what completed. */
+const mostEvents = 2_000;
+
+/** Reads the queues of an owner in one statement, at a cost that does not depend on the backlog. */
+export async function readQueues(db: Database, owner: RefundOwner): Promise<AccountQueue[]> {
+  const { organizationId, environment } = owner;
+  const ofQueue = Prisma.sql`account.account_id = queue.account_id AND account.is_connected = queue.is_connected`;
+  return await db.$queryRaw<AccountQueue[]>`
+    WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
+    latest AS MATERIALIZED (
+      SELECT refund_id, type, created_at FROM refund_event WHERE ${ownerSql(owner)} AND position IS NOT NULL
+      ORDER BY position DESC LIMIT ${mostEvents}),
+    span AS MATERIALIZED (
+      SELECT moment, greatest(moment - ${completedMinutes} * interval '1 minute', (
+        SELECT min(created_at) FROM latest HAVING count(*) = ${mostEvents})) AS since
+      FROM clock),
+    -- Those with work, each with the account whose row has it.
+    account AS MATERIALIZED (
+      SELECT a.id, a.processor, coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected
+      FROM unnest(${[...processorNames]}::text[]) AS name
+      CROSS JOIN LATERAL accounts_with_work(name, ${organizationId}, ${environment}::environment) AS found
+      JOIN processor_account AS a ON a.id = found.account_id),
+    completed AS MATERIALIZED (
+      SELECT coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected, sum(of_account.rate) AS rate
+      FROM (
+        SELECT refund.account_id, (60 * count(*) / greatest(1, extract(epoch FROM max(span.moment - span.since))))::float8 AS rate
+        FROM span JOIN latest ON latest.type = 'refund.completed' AND latest.created_at >= span.since
+        CROSS JOIN LATERAL (SELECT account_id FROM refund WHERE id = latest.refund_id) AS refund GROUP BY 1) AS of_account
+      JOIN processor_account AS a ON a.id = of_account.account_id GROUP BY 1, 2),
+    queue AS MATERIALIZED (
+      SELECT id AS account_id, false AS is_connected FROM processor_account WHERE ${ownerSql(owner)} AND parent_id IS NULL
+      UNION SELECT account_id, is_connected FROM account
+      UNION SELECT account_id, is_connected FROM completed)
+    SELECT queue.account_id AS "accountId", queue.is_connected AS "isConnected", work.*, retried.*,
+      coalesce(completed.rate, 0) AS "completedPerMinute"
+    FROM clock CROSS JOIN queue
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS waiting, min(due_at) FILTER (WHERE due_at <= moment) AS "dueSince"
+      FROM (
+        SELECT of_account.due_at FROM account CROSS JOIN LATERAL (
+          SELECT due_at FROM refund_work
+          WHERE processor = account.processor AND ${ownerSql(owner)} AND account_id = account.id AND due_at IS NOT NULL
+          ORDER BY due_at LIMIT ${mostQueued}) AS of_account
+        WHERE ${ofQueue} ORDER BY of_account.due_at LIMIT ${mostQueued}) AS each) AS work
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS retrying, count(unknown_since)::int AS unknown
+      FROM (
+        SELECT of_account.unknown_since FROM account CROSS JOIN LATERAL (
+          SELECT unknown_since, retrying_since FROM refund_work
+          WHERE ${ownerSql(owner)} AND account_id = account.id AND retrying_since IS NOT NULL
+          ORDER BY retrying_since LIMIT ${mostQueued}) AS of_account
+        WHERE ${ofQueue} ORDER BY of_account.retrying_since LIMIT ${mostQueued}) AS each) AS retried
+    LEFT JOIN completed USING (account_id, is_connected)`;
+}
