@@ -63,10 +63,7 @@ export async function createBatch(
 ): Promise<{ batch: RefundBatch; isReplayed: boolean }> {
   const { organizationId, environment, actor, mode, rows } = request;
   if (mode === 'strict' || rows.every((row) => 'problem' in row)) refuseInvalid(rows);
-  // What is valid is the same in either mode.
-  const fingerprint = await inPieces(fingerprinting(rows));
-  const ofRows = `rows\n${Buffer.from(fingerprint).toString('base64url')}`;
-  const key = requestDigestOf(request, request.idempotencyKey(ofRows));
+  const { fingerprint, idempotencyKey } = await identify(request);
   const items = rows.map((row, index) => toItem(row, index, request.reviews?.get(index)));
   const rejectedCount = items.filter((item) => 'problem' in item).length;
   const waitingCount = rows.length - rejectedCount;
@@ -74,7 +71,7 @@ export async function createBatch(
     const now = await serviceTime(tx);
     const batch: RefundBatch = {
       ...{ id: newId('bat'), organizationId, environment, actor, mode, pauseReason: null },
-      ...{ idempotencyKey: key, fingerprint, rowCount: rows.length, waitingCount, rejectedCount },
+      ...{ idempotencyKey, fingerprint, rowCount: rows.length, waitingCount, rejectedCount },
       ...{ status: 'processing', dueAt: now, createdAt: now, updatedAt: now, completedAt: null },
       seenAt: null,
     };
@@ -92,6 +89,26 @@ export async function createBatch(
     );
     return { batch, isReplayed: false };
   });
+}
+
+/** What makes requests the same. */
+type Identified = Pick<BatchRequest, 'organizationId' | 'environment' | 'rows' | 'idempotencyKey'>;
+
+/** The batch that these rows were sent as before; null for none. */
+export async function findRepeated(
+  { db }: { db: Database },
+  request: Identified,
+): Promise<RefundBatch | null> {
+  const { organizationId, environment } = request;
+  const { idempotencyKey } = await identify(request);
+  return await db.refundBatch.findFirst({ where: { organizationId, environment, idempotencyKey } });
+}
+
+async function identify(request: Identified) {
+  // What is valid is the same in either mode.
+  const fingerprint = await inPieces(fingerprinting(request.rows));
+  const ofRows = `rows\n${Buffer.from(fingerprint).toString('base64url')}`;
+  return { fingerprint, idempotencyKey: requestDigestOf(request, request.idempotencyKey(ofRows)) };
 }
 
 /** What `fingerprintOf` gives for all rows. */

@@ -11,7 +11,8 @@ export const sealedIn = ({ text }: Page): string => /name="upload" value="([^"]+
 export const sendReviewed = async (visitor: DashboardVisitor, base: string, reviewed: Page): Promise<Page> =>
   await visitor.post(`${base}/batches/new/create`, { upload: sealedIn(reviewed) });
 
-/** Uploads a CSV file, reviews it and creates its refunds. */
+/** Uploads a CSV file, reviews it and creates its refunds. One that was uploaded before leads to its batch at once. */
 export async function uploadBatch(visitor: DashboardVisitor, base: string, file: string): Promise<Page> {
-  return await sendReviewed(visitor, base, await reviewUpload(visitor, base, file));
+  const reviewed = await reviewUpload(visitor, base, file);
+  return reviewed.status === 303 ? reviewed : await sendReviewed(visitor, base, reviewed);
 }

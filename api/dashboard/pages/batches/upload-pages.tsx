@@ -2,7 +2,7 @@ import { maxRows, type RowContent } from '#shared/batches/batch.ts';
 import type { RequestedRow } from '#shared/batches/create-batch.ts';
 import type { Review } from '#shared/batches/review-rows.ts';
 import { refundReasons } from '#shared/refund-request/reasons.ts';
-import { ButtonLink, Link, Submit } from '../../components/button.tsx';
+import { ButtonLink, Submit } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { CsrfField, Form, FormNotice, HiddenFields, postedTo, useSubmitted } from '../../components/form.tsx';
 import { inputProps } from '../../components/inputs.tsx';
@@ -17,13 +17,11 @@ import { metadataFacts } from '../refunds/facts.tsx';
 import type { Question } from './uploaded-rows.ts';
 
 const path = '/batches/new';
-const frame = { section: 'batches', trail: [['Batches', '/batches']] } as const;
-
 /** The first step: the file. */
 export function UploadForm() {
   const { form, file } = useSubmitted(path)?.problems ?? {};
   return (
-    <Frame {...frame} title="Upload CSV file">
+    <Frame section="batches" title="Upload CSV file">
       <form method="post" action={useAddress(path)} encType="multipart/form-data" class="card stack narrow">
         <CsrfField />
         <FormNotice problem={form} />
@@ -75,7 +73,7 @@ function Columns() {
 export function UnitQuestion({ question, upload }: { question: Question; upload: string }) {
   const { written, meanings } = question;
   return (
-    <Frame {...frame} title="Amounts without decimals">
+    <Frame section="batches" title="Amounts without decimals">
       <form {...postedTo(useAddress(path))} class="card stack narrow">
         <CsrfField />
         <HiddenFields values={{ upload }} />
@@ -149,8 +147,10 @@ export function summaryOf(rows: readonly RequestedRow[], { reviews, unread }: Re
 export function UploadPreview({ summary, upload }: { summary: Summary; upload: string }) {
   const { environment } = useMember();
   const { sent, leftOut } = summary;
+  const remaining = sent.filter(({ content }) => content.remaining);
+  const others = sent.filter(({ content }) => !content.remaining);
   return (
-    <Frame {...frame} title="Review batch">
+    <Frame section="batches" title="Review batch">
       <Totals summary={summary} />
       {sent.length === 0 ? null : (
         <Form
@@ -159,22 +159,12 @@ export function UploadPreview({ summary, upload }: { summary: Summary; upload: s
           cancel={path}
         >
           <HiddenFields values={{ upload }} />
-          <p>Exactly these rows are sent. All that is left means the amount shown here.</p>
+          <p>Exactly these rows are sent, with the amounts shown here.</p>
         </Form>
       )}
       <Rows id="left-out" title="Left out" rows={leftOut} columns={leftOutColumns} />
-      <Rows
-        id="remaining"
-        title="All that is left"
-        rows={sent.filter(({ content }) => content.remaining)}
-        columns={sentColumns}
-      />
-      <Rows
-        id="refunds"
-        title="Refunds"
-        rows={sent.filter(({ content }) => !content.remaining)}
-        columns={sentColumns}
-      />
+      <Rows id="remaining" title="All that is left" rows={remaining} columns={columnsOf(remaining)} />
+      <Rows id="refunds" title="Refunds" rows={others} columns={columnsOf(others)} />
     </Frame>
   );
 }
@@ -226,7 +216,9 @@ function Rows<Row>({ id, title, rows, columns }: RowsProps<Row>) {
   if (rows.length === 0) return null;
   return (
     <Card id={id} title={`${title} (${inWhole(rows.length)})`}>
-      {rows.length > mostRows ? <p class="small muted">The first {mostRows}.</p> : null}
+      <p class="small muted">
+        {rows.length > mostRows ? `The first ${mostRows}. ` : null}Rows are counted without the header.
+      </p>
       <List caption={title} isInCard items={rows.slice(0, mostRows)} columns={columns} />
     </Card>
   );
@@ -238,9 +230,15 @@ const leftOutColumns: readonly Column<LeftOutRow>[] = [
   ['Problem', ({ problem }) => problem],
 ];
 
+/** With the metadata, if any row has some. */
+function columnsOf(rows: readonly SentRow[]): readonly Column<SentRow>[] {
+  const hasMetadata = rows.some(({ content }) => content.metadata != null);
+  return hasMetadata ? [...sentColumns, metadataColumn] : sentColumns;
+}
+
 const sentColumns: readonly Column<SentRow>[] = [
   ['Row', ({ row }) => inWhole(row)],
-  ['Payment', ({ content: { transactionId } }) => <PaymentLink id={transactionId} />],
+  ['Payment', ({ content }) => content.transactionId],
   [
     'Amount',
     ({ amount, content: { currency } }) =>
@@ -248,17 +246,14 @@ const sentColumns: readonly Column<SentRow>[] = [
     'number',
   ],
   ['Reason', ({ content: { reason } }) => reasonWords[reason]],
-  [
-    'Metadata',
-    ({ content: { metadata } }) =>
-      metadataFacts(metadata).map(([key, value]) => (
-        <span key={key} class="detail small">
-          {key}: {value}
-        </span>
-      )),
-  ],
 ];
 
-function PaymentLink({ id }: { id: string }) {
-  return <Link to={`/payments/${encodeURIComponent(id)}`}>{id}</Link>;
-}
+const metadataColumn: Column<SentRow> = [
+  'Metadata',
+  ({ content: { metadata } }) =>
+    metadataFacts(metadata).map(([key, value]) => (
+      <span key={key} class="detail small">
+        {key}: {value}
+      </span>
+    )),
+];

@@ -6,7 +6,12 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { maxRows } from '#shared/batches/batch.ts';
-import { createBatch, type RequestedRow, type RowReview } from '#shared/batches/create-batch.ts';
+import {
+  createBatch,
+  findRepeated,
+  type RequestedRow,
+  type RowReview,
+} from '#shared/batches/create-batch.ts';
 import { reviewRows } from '#shared/batches/review-rows.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { byteOrderMark, csvLine } from '#shared/platform/formats/csv.ts';
@@ -75,6 +80,9 @@ export async function uploadPages(scope: Api, deps: ApiDependencies): Promise<vo
 
 const templateColumns = ['transactionId', 'amount', 'currency', 'reason', 'metadata.order_id'];
 
+/** The same rows are one batch, whoever uploads them. */
+const idempotencyKey = (ofRows: string) => ofRows;
+
 function problemsOfFile(error: unknown): FormProblems {
   const { body, ...problems } = validationProblemsOf(error, ['body', 'file']);
   return { file: body, ...problems };
@@ -93,7 +101,10 @@ async function preview(
   }
   if (rows.length === 0) throw problemOf('has no rows');
   if (rows.length > maxRows) throw problemOf(`has more than ${maxRows} rows. Split it`);
-  const review = await reviewRows(deps, contextOf(request).owner, rows);
+  const { owner } = contextOf(request);
+  const repeated = await findRepeated(deps, { ...owner, rows, idempotencyKey });
+  if (repeated !== null) return leadTo(`/batches/${repeated.id}`, 'batch-repeated');
+  const review = await reviewRows(deps, owner, rows);
   const sealed = sealUpload(deps, request, { text, unit, reviews: [...review.reviews] });
   return <UploadPreview summary={summaryOf(rows, review)} upload={sealed} />;
 }
@@ -111,8 +122,7 @@ async function create(
     'problem' in row || 'refusal' in (reviews.get(index) ?? {});
   const { owner, actor } = contextOf(request);
   const { batch, isReplayed } = await createBatch(deps, {
-    ...{ ...owner, actor, mode: rows.some(isLeftOut) ? 'partial' : 'strict', rows, reviews },
-    idempotencyKey: (ofRows) => ofRows,
+    ...{ ...owner, actor, mode: rows.some(isLeftOut) ? 'partial' : 'strict', rows, reviews, idempotencyKey },
   });
   return leadTo(`/batches/${batch.id}`, isReplayed ? 'batch-repeated' : 'batch-created');
 }
