@@ -35,6 +35,7 @@ import { createRefundPages } from './pages/refunds/create.tsx';
 import { refundPages } from './pages/refunds/detail.tsx';
 import { refundExport } from './pages/refunds/export.ts';
 import { refundListPages } from './pages/refunds/list.tsx';
+import { reportPages } from './pages/report.tsx';
 import { searchPage } from './pages/search.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { accountPages } from './pages/settings/accounts.tsx';
@@ -116,6 +117,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       auditLogExport(scope, deps, downloads);
       refundListPages(scope, deps);
       refundExport(scope, deps, downloads);
+      reportPages(scope, deps, downloads);
       await batchPages(scope, deps);
       createRefundPages(scope, deps);
       refundPages(scope, deps);

@@ -73,17 +73,26 @@ export async function* sentWithin(
 ): AsyncGenerator<Refund[]> {
   const kept = Prisma.sql`${ofAccountSql(account)}
     AND external_refund_id IS NOT NULL AND status IN ('processing', 'completed')`;
-  const inWindow = Prisma.sql`${kept} AND accepted_at >= ${from} AND accepted_at < ${to}`;
-  // Most are accepted soon after their creation. The others have an index of their own, refund_accepted_late.
-  const dayBefore = Prisma.sql`${from}::timestamptz - interval '1 day'`;
-  const soon = Prisma.sql`created_at >= ${dayBefore} AND created_at < ${to}`;
-  const late = Prisma.sql`created_at < ${dayBefore} AND accepted_at - created_at > interval '1 day'`;
-  yield* batchesOf(db, Prisma.sql`${inWindow} AND ${soon}`, Prisma.sql`created_at`);
-  yield* batchesOf(db, Prisma.sql`${inWindow} AND ${late}`, Prisma.sql`accepted_at`);
+  const { soon, late } = acceptedWithinSql({ from, to });
+  yield* batchesOf(db, Prisma.sql`${kept} AND ${soon}`, Prisma.sql`created_at`);
+  yield* batchesOf(db, Prisma.sql`${kept} AND ${late}`, Prisma.sql`accepted_at`);
   // The money may come back within about a month of the completion. These are in refund_completed_late.
   const completedLate = Prisma.sql`completed_at >= ${from} AND completed_at < ${to} AND accepted_at < ${from}
     AND completed_at - accepted_at > interval '7 days'`;
   yield* batchesOf(db, Prisma.sql`${kept} AND ${completedLate}`, Prisma.sql`completed_at`);
+}
+
+/**
+ * The refunds that a processor accepted in a window, in two conditions that exclude each other: most are accepted soon after their
+ * creation; the others have an index of their own, refund_accepted_late.
+ */
+export function acceptedWithinSql({ from, to }: ListingWindow): Record<'soon' | 'late', Prisma.Sql> {
+  const inWindow = Prisma.sql`accepted_at >= ${from} AND accepted_at < ${to}`;
+  const dayBefore = Prisma.sql`${from}::timestamptz - interval '1 day'`;
+  return {
+    soon: Prisma.sql`${inWindow} AND created_at >= ${dayBefore} AND created_at < ${to}`,
+    late: Prisma.sql`${inWindow} AND created_at < ${dayBefore} AND accepted_at - created_at > interval '1 day'`,
+  };
 }
 
 /** The refunds that a condition finds, in the order of a time that an index has. */

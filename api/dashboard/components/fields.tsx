@@ -136,6 +136,6 @@ export function newPasswordInput(title: string, consequence = '') {
 }
 
 /** `expiresInDays` becomes "Expires in days". */
-function inWords(name: string): string {
+export function inWords(name: string): string {
   return capitalized(name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 }

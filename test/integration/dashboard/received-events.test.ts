@@ -25,7 +25,7 @@ test('an event of a processor is found by its ID, with its refund and what follo
 
   const found = await find(`id=${event?.externalEventId}`);
   expect(found).toContain(`${base}/refunds/${id}`);
-  expect(found).toContain('data-title="Since then">Failed<');
+  expect(found).toContain('>failed<span class="detail small muted">Failed<');
   expect(await find('processor=stripe')).toContain(event?.externalEventId);
   for (const elsewhere of [
     await find('processor=braintree'),

@@ -106,17 +106,19 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
 
   if (state !== 'analyzed') return;
   test('statistics tell frequent values of metadata from rare ones', async () => {
-    const expected = async (metadata: object) => {
+    const expected = async (metadata: object, terms = 'metadata_terms') => {
       const owner = service.organization.id;
       const rows = await query(
         databaseUrl(),
         `explain (format json) select from refund
-           where metadata_terms(organization_id, metadata) @> metadata_terms('${owner}', '${JSON.stringify(metadata)}')`,
+           where ${terms}(organization_id, metadata) @> ${terms}('${owner}', '${JSON.stringify(metadata)}')`,
       );
       return rows[0]['QUERY PLAN'][0].Plan['Plan Rows'];
     };
     expect(await expected({ channel: 'shop' })).toBeGreaterThan(count / 10);
     expect(await expected({ order: 'A-20001' })).toBeLessThan(count / 100);
+    expect(await expected({ '': 'shop' }, 'metadata_words')).toBeGreaterThan(count / 10);
+    expect(await expected({ '': '20001' }, 'metadata_words')).toBeLessThan(count / 100);
   });
 });
 

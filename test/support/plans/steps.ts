@@ -16,6 +16,7 @@ import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { noteRateLimit } from '#shared/processors/accounts/rate-limits.ts';
 import { findCandidates, sentWithin } from '#shared/reconciliation/our-refunds.ts';
+import { readReport } from '#shared/reconciliation/report.ts';
 import { recordPayment } from '#shared/refunds/changes/record-payment.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { findByKey } from '#shared/refunds/lifecycle/create.ts';
@@ -84,7 +85,7 @@ const filters: readonly RefundFilter[] = [
   { outcomeUnknown: true },
   { requestedBy: `key:${newId('key')}` },
   { requestedBy: `user:${newId('usr')}` },
-  { word: '20150' },
+  { word: 'shop' },
 ];
 
 const many = { perDay: { count: 10_000 }, perRequesterDay: { count: 10_000 } };
@@ -420,6 +421,11 @@ export function stepsOf(
         for (let piece = 0; piece < 3; piece += 1) await pieces.next();
         await pieces.return();
       },
+    },
+    // Every refund that was accepted in it.
+    'a report': {
+      ...{ rows: 2 * count, pages: 4 * count },
+      run: () => readReport(db, owner, { from: new Date(Date.now() - 30 * 86_400_000), to: new Date() }),
     },
     'new credentials': {
       // All work of the account.

@@ -28,6 +28,7 @@ import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import type { Choices } from '../../words/words.ts';
 import { areAllSelected, pageAddress, SelectionBar } from './bulk-selection.tsx';
+import { ExportForm } from './export-form.tsx';
 import {
   filterChips,
   filterChoices,
@@ -112,7 +113,7 @@ function RefundList({ filter, requesters = [], results, count, counts }: ListPro
         <NoRefunds entered={entered} />
       ) : (
         <>
-          <CountAndExport entered={entered} count={count} currency={results.refunds[0]?.refund.currency} />
+          <CountAndExport entered={entered} count={count} refunds={results.refunds} />
           <div class="stack">
             <ResultsPart entered={entered} results={results} />
             {isOperator && <SelectionBar />}
@@ -192,12 +193,14 @@ function sectionOf({ needsAttention }: EnteredFilter) {
 
 interface CountProps extends EnteredProps {
   count: CappedCount;
-  /** The largest are offered in this currency, because amounts of different currencies have no order. */
-  currency: string | undefined;
+  refunds: Results['refunds'];
 }
 
 /** The number of refunds, their order, and a link to export them. */
-function CountAndExport({ entered, count, currency = '' }: CountProps) {
+function CountAndExport({ entered, count, refunds }: CountProps) {
+  // The largest are offered in one currency, because amounts of different currencies have no order.
+  const currency = refunds[0]?.refund.currency ?? '';
+  const metadataKeys = [...new Set(refunds.flatMap(({ refund }) => Object.keys(refund.metadata ?? {})))];
   const { sort = '' } = entered;
   const words = `${capped(count)} ${count.count === 1 ? 'refund' : 'refunds'}`;
   const orders = [
@@ -224,9 +227,8 @@ function CountAndExport({ entered, count, currency = '' }: CountProps) {
             isCurrent: sort === order.sort,
           }))}
         />
-        <ButtonLink id="export" to={withQuery('/refunds/export', { ...entered, sort: '' })}>
-          Export {words} as CSV
-        </ButtonLink>
+        <ExportForm entered={entered} words={words} metadataKeys={metadataKeys} />
+        <ButtonLink to="/refunds/report">Report</ButtonLink>
       </div>
     </div>
   );

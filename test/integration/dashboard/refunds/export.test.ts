@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Downloads } from '#api/dashboard/http/downloads.ts';
+import { nameActors } from '#shared/audit/actors.ts';
 import type { Database } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { auditedExport, exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
@@ -250,4 +251,34 @@ test('an API that closes waits for an export for a limited time and records it a
   await closed;
   const entry = await closing.deps.db.auditLog.findFirstOrThrow(exported);
   expect(entry.detail).toMatchObject({ isComplete: false });
+});
+
+test('an export has the chosen columns, with names of people and policies and a column for each key of metadata', async () => {
+  const { db } = service.deps;
+  const refund = await db.refund.findFirstOrThrow({
+    where: { ...owner, status: 'completed', events: { some: { type: 'refund.processing' } } },
+    include: { events: { orderBy: { seq: 'asc' } } },
+  });
+  const keys = ['requester', 'approver', 'policy', 'completedAt', 'expectedBy', 'bankReference', 'account'];
+  const query = new URLSearchParams([
+    ['q', refund.id],
+    ...[...keys, 'unknown'].map((key) => ['columns', key]),
+    ['metadataKeys', 'channel'],
+  ]);
+  const arrival = { kind: 'credit', reference: 'ARN 7' };
+  await db.refund.update({ where: { id: refund.id }, data: { arrival, metadata: { channel: 'shop' } } });
+  const file = await person.visitor.get(`${list}/export?${query}`);
+  const [header, row, ...others] = parseCsv(file.text.replace('\uFEFF', ''));
+  expect([header, others]).toEqual([[...keys, 'metadata.channel'], []]);
+  const names = await nameActors(
+    db,
+    organizationId,
+    refund.events.map(({ actor }) => actor),
+  );
+  const nameAt = (type: string) => names.get(refund.events.find((event) => event.type === type)?.actor ?? '');
+  expect(row).toEqual([
+    ...[nameAt('refund.created'), nameAt('refund.processing'), 'Everything else'],
+    ...[refund.completedAt?.toISOString(), expect.stringMatching(/^\d{4}-\d\d-\d\d$/), 'ARN 7'],
+    ...[refund.processor, 'shop'],
+  ]);
 });

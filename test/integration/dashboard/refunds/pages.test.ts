@@ -102,7 +102,7 @@ describe('the list', () => {
     const inUse = async (query: string) =>
       [...(await get(query)).text.matchAll(/<summary data-chosen="true">([^<]*)/g)].map(([, words]) => words);
     expect(await inUse('?reason=other&status=failed&status=pending&from=2026-01-31')).toEqual([
-      'Status: Awaiting approval, Failed',
+      'Status: Failed, Awaiting approval',
       'Created: Created from (UTC) 2026-01-31',
       'Reason: Other',
     ]);
