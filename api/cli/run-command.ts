@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '#shared/platform/config.ts';
-import { isDatabaseUnavailable } from '#shared/platform/database.ts';
+import { isDatabaseUnavailable, storeTroubleOf } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
 import { SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
@@ -60,14 +60,11 @@ function describe(error: unknown): string {
   if (error instanceof CommandError || error instanceof InvalidCredentialsError) return error.message;
   if (error instanceof SecretUnreadableError) return error.message;
   const message = error instanceof Error ? error.message : String(error);
-  if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
-    return 'The database schema is missing or out of date. Run: npm run db:migrate, or node dist/prisma/migrate-main.js in production';
-  }
   if (/permission denied for|must be owner of/.test(message)) {
     return 'The database role of the service may not do this. Run the command with the DATABASE_URL of the owner.';
   }
   if (isDatabaseUnavailable(error)) {
-    return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL is running and accepts the connection.';
+    return `The database cannot be used. ${storeTroubleOf(error) ?? 'Check DATABASE_URL, and that PostgreSQL runs.'}`;
   }
   return `Unexpected error: ${message.trim().replace(/\s+/g, ' ')}`;
 }

@@ -27,7 +27,13 @@ export type {
   WebhookDelivery,
   WebhookEndpoint,
 } from '#prisma/generated/client.ts';
-export { isDatabaseUnavailable, isDeadlock, isNothingDone, isUniqueViolation } from './store-errors.ts';
+export {
+  isDatabaseUnavailable,
+  isDeadlock,
+  isNothingDone,
+  isUniqueViolation,
+  storeTroubleOf,
+} from './store-errors.ts';
 export { Prisma };
 
 /** The database, with a pool of its own. */

@@ -15,7 +15,7 @@ import { StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
 import { failFast, openRedis } from './redis.ts';
 
-type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
+type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'REDIS_SENTINELS' | 'QUEUE_PREFIX'>;
 
 /** One queue per processor, so that an outage of one does not delay the others. */
 export function refundQueueName(processor: string): string {
@@ -263,10 +263,7 @@ interface QueueConnection {
 /** A producer fails fast, because a client is waiting. A worker waits until the store is back. */
 function openConnection(settings: QueueSettings, role: 'producer' | 'worker', log: Logger): QueueConnection {
   if (settings.REDIS_URL === null) return postgresConnection(settings.DATABASE_URL);
-  const redis = openRedis(
-    settings.REDIS_URL,
-    role === 'producer' ? failFast : { maxRetriesPerRequest: null },
-  );
+  const redis = openRedis(settings, role === 'producer' ? failFast : { maxRetriesPerRequest: null });
   redis.on('error', (error) => log.debug({ err: error }, 'redis connection error'));
   const key = `${prefixOf(settings).prefix}:written`;
   return {

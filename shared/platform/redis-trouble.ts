@@ -12,7 +12,11 @@ const troubles: readonly (readonly [RegExp, string])[] = [
   [/cluster support disabled/i, 'REDIS_URL lists several addresses that are no Redis Cluster: set one.'],
   [
     /unknown command/i,
-    'The server at REDIS_URL lacks commands of Redis, as a sentinel does: set it to the master.',
+    'The server at REDIS_URL lacks commands of Redis. If it is a sentinel, name it in REDIS_SENTINELS instead.',
+  ],
+  [
+    /All sentinels are unreachable/,
+    'No sentinel in REDIS_SENTINELS answers, or knows the master whose name is the host in REDIS_URL.',
   ],
   [/Failed to refresh slots cache/, 'No address in REDIS_URL answers as a node of a Redis Cluster.'],
 ];
@@ -22,7 +26,8 @@ const names = new Set(['ReplyError', 'ClusterAllFailedError']);
 /** What is wrong with Redis and what to do, in a sentence; null for any other error. */
 export function redisTroubleOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  if (!names.has(error.name) && !error.message.startsWith('Ready check failed: ')) return null;
+  if (!names.has(error.name) && !/^(Ready check failed: |All sentinels are unreachable)/.test(error.message))
+    return null;
   // A cluster has the error of the node that was asked last.
   const { lastNodeError } = error as { lastNodeError?: unknown };
   const text = lastNodeError instanceof Error ? `${lastNodeError.message} ${error.message}` : error.message;

@@ -10,7 +10,7 @@ const redisUrl = inject('redisUrl');
 describe.skipIf(redisUrl === null)("BullMQ's own tools", () => {
   test('find the jobs of every queue under the prefix in braces', async () => {
     const name = `test-${randomBytes(6).toString('hex')}`;
-    const settings = { DATABASE_URL: null, REDIS_URL: redisUrl, QUEUE_PREFIX: name };
+    const settings = { DATABASE_URL: null, REDIS_URL: redisUrl, REDIS_SENTINELS: null, QUEUE_PREFIX: name };
     const queues = openQueues(settings, ['stripe'], openLog('silent', 'test'));
     queues.wake('stripe');
     queues.wakeSenders();
