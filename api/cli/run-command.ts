@@ -7,6 +7,7 @@ import { SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { accountCommands } from './commands/account.ts';
 import { auditCommands } from './commands/audit.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { keyCommands } from './commands/key.ts';
 import { organizationCommands } from './commands/organization.ts';
 import { policyCommands } from './commands/policy.ts';
@@ -32,6 +33,7 @@ const all = {
   policy: policyCommands,
   refund: refundCommands,
   reconciliation: reconciliationCommands,
+  doctor: doctorCommand,
   recover: recoverCommand,
   secrets: secretsCommands,
   user: userCommands,

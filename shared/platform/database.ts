@@ -179,6 +179,15 @@ function withSettings(databaseUrl: string): string {
   return `${databaseUrl}${databaseUrl.includes('?') ? '&' : '?'}options=${options.replaceAll(' ', '+')}`;
 }
 
+/** How the way to PostgreSQL is protected; `local` where it does not leave this machine. */
+export function encryptionOf(databaseUrl: string): 'verified' | 'unverified' | 'none' | 'local' {
+  const { ssl, host } = new pg.Client({ connectionString: databaseUrl }) as pg.Client & { ssl: unknown };
+  if (typeof ssl === 'object' && ssl !== null)
+    return 'rejectUnauthorized' in ssl && ssl.rejectUnauthorized === false ? 'unverified' : 'verified';
+  if (ssl === true) return 'verified';
+  return /^(localhost|127\..*|::1|\/.*)$/.test(host) ? 'local' : 'none';
+}
+
 /** The timeouts turn an unreachable or hanging server into an error while the caller is still waiting. */
 function poolConfig(databaseUrl: string, poolSize: number, settings: DatabaseSettings) {
   const statementTimeoutMs = settings.DATABASE_STATEMENT_TIMEOUT_MS;

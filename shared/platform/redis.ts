@@ -61,3 +61,38 @@ function accessIn(url: string): Pick<RedisOptions, 'username' | 'password' | 'tl
 function isDemoted({ message }: Error): boolean {
   return message.startsWith('READONLY ');
 }
+
+/** What a server says of itself; null for what its user may not ask for. */
+export interface RedisServer {
+  address: string;
+  version: string | null;
+  isReplica: boolean;
+  /** `noeviction`, or how keys are chosen that it removes when it is full. */
+  evictionPolicy: string | null;
+  usedBytes: number;
+  /** 0 for no limit. */
+  mostBytes: number;
+}
+
+/** Asks the server, or the masters of a cluster. */
+export async function readServers(redis: Redis | Cluster): Promise<RedisServer[]> {
+  const servers = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  return await Promise.all(servers.map(readServer));
+}
+
+async function readServer(redis: Redis): Promise<RedisServer> {
+  const info = await redis.info().catch((error: Error) => {
+    // It is among the commands that Redis calls dangerous.
+    if (/\bNOPERM /.test(error.message)) return '';
+    throw error;
+  });
+  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
+  return {
+    address: `${redis.options.host}:${redis.options.port}`,
+    version: value('valkey_version') ?? value('redis_version'),
+    isReplica: value('role') === 'slave',
+    evictionPolicy: value('maxmemory_policy'),
+    usedBytes: Number(value('used_memory')),
+    mostBytes: Number(value('maxmemory')),
+  };
+}
