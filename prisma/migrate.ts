@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { remeasureMs } from '#shared/platform/clock.ts';
+import { storeTroubleOf } from '#shared/platform/store-errors.ts';
 import { prismaFolder, readFunctions, readMigrations, type SqlFile } from './migrations-folder.ts';
 
 /** The database could not be brought up to date; `message` says why and holds no password. */
@@ -113,7 +114,10 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
   } catch (error) {
     await client?.end().catch(() => {});
     const where = client === undefined ? '' : ` "${client.database}" at ${client.host}:${client.port}`;
-    throw new MigrationError(`Cannot open the database${where}: ${reasonOf(error)}`);
+    const trouble = storeTroubleOf(error);
+    throw new MigrationError(
+      `Cannot open the database${where}: ${reasonOf(error)}${trouble === null ? '' : `. ${trouble}`}`,
+    );
   }
 }
 

@@ -7,7 +7,7 @@ import { type FairLimit, openFairLimit } from './platform/concurrency/fair-limit
 import type { ServiceSettings } from './platform/config.ts';
 import { DataFormatError, timeOfSharedDatabase } from './platform/data-format.ts';
 import { type Database, openDatabase, openReads, type Reads } from './platform/database.ts';
-import type { Logger } from './platform/log.ts';
+import { type Logger, warnSparingly } from './platform/log.ts';
 import { openQueues, type RefundQueues } from './platform/queues.ts';
 import { encryptionKeys, SecretBox } from './platform/secrets/secrets.ts';
 import { type Metrics, openMetrics } from './platform/telemetry/metrics.ts';
@@ -68,9 +68,11 @@ export function openDependencies(
   const refused = new Promise<DataFormatError>((resolve) => {
     refuse = resolve;
   });
+  const warn = warnSparingly(log, 'the database cannot be used');
   const readDatabaseTime = () =>
     timeOfSharedDatabase(db).catch((error: unknown) => {
       if (error instanceof DataFormatError) refuse(error);
+      else warn(error);
       throw error;
     });
   const clock = overrides.clock ?? new DatabaseClock({ readDatabaseTime });

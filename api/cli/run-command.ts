@@ -1,12 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '#shared/platform/config.ts';
-import { isDatabaseUnavailable } from '#shared/platform/database.ts';
+import { isDatabaseUnavailable, storeTroubleOf } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
 import { SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { accountCommands } from './commands/account.ts';
 import { auditCommands } from './commands/audit.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { keyCommands } from './commands/key.ts';
 import { organizationCommands } from './commands/organization.ts';
 import { policyCommands } from './commands/policy.ts';
@@ -32,6 +33,7 @@ const all = {
   policy: policyCommands,
   refund: refundCommands,
   reconciliation: reconciliationCommands,
+  doctor: doctorCommand,
   recover: recoverCommand,
   secrets: secretsCommands,
   user: userCommands,
@@ -60,14 +62,11 @@ function describe(error: unknown): string {
   if (error instanceof CommandError || error instanceof InvalidCredentialsError) return error.message;
   if (error instanceof SecretUnreadableError) return error.message;
   const message = error instanceof Error ? error.message : String(error);
-  if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
-    return 'The database schema is missing or out of date. Run: npm run db:migrate, or node dist/prisma/migrate-main.js in production';
-  }
   if (/permission denied for|must be owner of/.test(message)) {
     return 'The database role of the service may not do this. Run the command with the DATABASE_URL of the owner.';
   }
   if (isDatabaseUnavailable(error)) {
-    return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL is running and accepts the connection.';
+    return `The database cannot be used. ${storeTroubleOf(error) ?? 'Check DATABASE_URL, and that PostgreSQL runs.'}`;
   }
   return `Unexpected error: ${message.trim().replace(/\s+/g, ' ')}`;
 }

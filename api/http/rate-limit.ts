@@ -27,7 +27,7 @@ export async function limitRate(
 ): Promise<void> {
   const { RATE_LIMIT_PER_SECOND, REDIS_URL, QUEUE_PREFIX } = settings;
   if (RATE_LIMIT_PER_SECOND === 0 || max === 0) return;
-  const redis = REDIS_URL === null ? null : openRedis(REDIS_URL, { ...failFast, commandTimeout: 200 });
+  const redis = REDIS_URL === null ? null : openRedis(settings, { ...failFast, commandTimeout: 200 });
   redis?.on('error', (error) => log.debug({ err: error }, 'rate limit: redis connection error'));
   app.addHook('onClose', async () => redis?.disconnect());
   await app.register(rateLimit, {

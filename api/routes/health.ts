@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ProcessorPlace, readHealthInTime, type ServiceHealth } from '#shared/health/read-health.ts';
 import { isUnanswered } from '#shared/health/trouble.ts';
 import { environments } from '#shared/platform/environment.ts';
+import { type QueueTrouble, queueTroubles } from '#shared/platform/redis-trouble.ts';
 import { answersAlways } from '../http/overload.ts';
 import { type Api, jsonResponse, responsesOf } from '../http/route.ts';
 
@@ -13,6 +14,12 @@ const ready = z.object({
   status: z.enum(['ok', 'degraded']),
   database: store,
   queue: store,
+  queueTrouble: z
+    .enum(Object.keys(queueTroubles) as QueueTrouble[])
+    .nullable()
+    .describe(
+      'Why the queue is down; or, while it is up, `evicts`: its Redis may remove what is queued, or `shared_prefix`: another installation uses it.',
+    ),
   workers: z
     .enum(['up', 'down', 'held'])
     .describe(
@@ -28,7 +35,7 @@ const ready = z.object({
     )
     .describe('Processors with an account in trouble.'),
 });
-const allUp = { database: 'up', queue: 'up', workers: 'up' } as const;
+const allUp = { database: 'up', queue: 'up', queueTrouble: null, workers: 'up' } as const;
 const readyExamples = {
   ok: { value: { status: 'ok' as const, ...allUp, processors: [] } },
   degraded: {
@@ -88,11 +95,12 @@ export function healthRoutes(app: Api, isOverloaded: () => boolean): void {
     },
     async (_request, reply) => {
       if (isOverloaded()) return reply.code(503).header('retry-after', 2).send({ status: 'overloaded' });
-      const [database, queue, state] = await Promise.all([
+      const [database, queueTrouble, state] = await Promise.all([
         isUp(db.$queryRaw`SELECT FROM refund LIMIT 1`),
-        isUp(queues.ping()),
+        queues.check(),
         readHealthInTime(health),
       ]);
+      const queue = queueTrouble === null || isMinor(queueTrouble) ? ('up' as const) : ('down' as const);
       if (database === 'down') {
         return reply.code(503).header('retry-after', 2).send({ status: 'unavailable', database, queue });
       }
@@ -104,11 +112,17 @@ export function healthRoutes(app: Api, isOverloaded: () => boolean): void {
         status: isDegraded ? ('degraded' as const) : ('ok' as const),
         database,
         queue,
+        queueTrouble,
         workers,
         processors,
       };
     },
   );
+}
+
+/** Wake-ups may get lost, and workers find what is due a second later. */
+function isMinor(trouble: QueueTrouble): boolean {
+  return trouble === 'evicts' || trouble === 'shared_prefix';
 }
 
 function workersOf(state: ServiceHealth | null): 'up' | 'down' | 'held' {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { ServiceSettings } from '../platform/config.ts';
 import { poolUse } from '../platform/database.ts';
 import type { Logger } from '../platform/log.ts';
+import type { RefundQueues } from '../platform/queues.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { type HealthReads, readHealthInTime } from './read-health.ts';
 import { setHealth } from './set-health.ts';
@@ -20,6 +21,7 @@ interface MetricsDependencies {
   log: Logger;
   metrics: Metrics;
   health: HealthReads;
+  queues: Pick<RefundQueues, 'check'>;
 }
 
 /** Names with what `openDatabase` and `openReads` returned. */
@@ -60,13 +62,19 @@ export async function serveMetrics(deps: MetricsDependencies, pools: NamedPools)
   };
 }
 
-/** The metrics in Prometheus's text format, with what is read for them alone: the state of the service and the pools. */
+/** The metrics in Prometheus's text format, with what is read for them alone: the state of the service, of the queues and
+ * of the pools. */
 export async function renderMetrics(
-  { metrics, health }: { metrics: Metrics; health: HealthReads },
+  { settings, metrics, health, queues }: Omit<MetricsDependencies, 'log'>,
   pools: NamedPools,
 ): Promise<string> {
   for (const [pool, opened] of Object.entries(pools)) setPool(metrics, pool, opened);
-  setHealth(metrics, await readHealthInTime(health));
+  // Queues in PostgreSQL are as the database is.
+  const checking = settings.REDIS_URL === null ? null : queues.check();
+  const [state, trouble] = await Promise.all([readHealthInTime(health), checking]);
+  setHealth(metrics, state);
+  metrics.queueTrouble.reset();
+  if (trouble !== null) metrics.queueTrouble.set({ trouble }, 1);
   return await metrics.registry.metrics();
 }
 

@@ -48,6 +48,13 @@ const trustedProxies = z
 const address = (protocol: RegExp, what: string) =>
   z.url({ protocol, error: `must be the address of ${what}` });
 
+const databaseAddress = address(
+  /^postgres(ql)?$/,
+  'a PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds, with special characters percent-encoded',
+)
+  .nullable()
+  .default(null);
+
 const collector = address(/^https?$/, 'a collector, such as http://otel-collector:4318')
   .nullable()
   .default(null);
@@ -88,14 +95,15 @@ const settingsSchema = z.object({
   METRICS_PORT: z.coerce.number().int().min(0).max(65535).optional(),
   TRUSTED_PROXIES: trustedProxies,
   DATA_DIR: z.string().default('.data'),
-  DATABASE_URL: optional,
-  DATABASE_OWNER_URL: optional,
+  DATABASE_URL: databaseAddress,
+  DATABASE_OWNER_URL: databaseAddress,
   DATABASE_POOL_SIZE: count(10),
   DATABASE_CONNECT_TIMEOUT_MS: count(3_000),
   DATABASE_STATEMENT_TIMEOUT_MS: count(9_000),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
   DASHBOARD_POOL_SIZE: count(4),
   REDIS_URL: optional,
+  REDIS_SENTINELS: optional,
   QUEUE_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]+$/)
@@ -249,7 +257,8 @@ export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env) {
 
 /**
  * Reads the settings of the API, the worker and the administration.
- * @throws ConfigError with one line for each of DATABASE_URL and ENCRYPTION_KEY that is missing, and when SMTP_URL misses what mail needs.
+ * @throws ConfigError with one line for each of DATABASE_URL and ENCRYPTION_KEY that is missing, and when SMTP_URL or
+ *   REDIS_SENTINELS misses what belongs to it.
  */
 export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): ServiceSettings {
   const settings = loadSettings(env);
@@ -261,6 +270,14 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
   if (settings.NODE_ENV === 'production' && settings.DATABASE_STATEMENT_TIMEOUT_MS > longestStatementMs) {
     throw new ConfigError(
       `DATABASE_STATEMENT_TIMEOUT_MS must be at most ${longestStatementMs}: leases of workers are longer than a statement may take`,
+    );
+  }
+  if (
+    settings.REDIS_SENTINELS !== null &&
+    (settings.REDIS_URL === null || settings.REDIS_URL.includes(','))
+  ) {
+    throw new ConfigError(
+      'REDIS_SENTINELS needs REDIS_URL with one address, whose host is the name of the master, such as redis://mymaster',
     );
   }
   if (settings.SMTP_URL !== null && (settings.MAIL_FROM === null || settings.PUBLIC_URL === null)) {

@@ -27,7 +27,13 @@ export type {
   WebhookDelivery,
   WebhookEndpoint,
 } from '#prisma/generated/client.ts';
-export { isDatabaseUnavailable, isDeadlock, isNothingDone, isUniqueViolation } from './store-errors.ts';
+export {
+  isDatabaseUnavailable,
+  isDeadlock,
+  isNothingDone,
+  isUniqueViolation,
+  storeTroubleOf,
+} from './store-errors.ts';
 export { Prisma };
 
 /** The database, with a pool of its own. */
@@ -171,6 +177,15 @@ function withSettings(databaseUrl: string): string {
   );
   const options = [given, ...own].join(' ').trim();
   return `${databaseUrl}${databaseUrl.includes('?') ? '&' : '?'}options=${options.replaceAll(' ', '+')}`;
+}
+
+/** How the way to PostgreSQL is protected; `local` where it does not leave this machine. */
+export function encryptionOf(databaseUrl: string): 'verified' | 'unverified' | 'none' | 'local' {
+  const { ssl, host } = new pg.Client({ connectionString: databaseUrl }) as pg.Client & { ssl: unknown };
+  if (typeof ssl === 'object' && ssl !== null)
+    return 'rejectUnauthorized' in ssl && ssl.rejectUnauthorized === false ? 'unverified' : 'verified';
+  if (ssl === true) return 'verified';
+  return /^(localhost|127\..*|::1|\/.*)$/.test(host) ? 'local' : 'none';
 }
 
 /** The timeouts turn an unreachable or hanging server into an error while the caller is still waiting. */

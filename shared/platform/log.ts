@@ -1,6 +1,5 @@
 import { type DestinationStream, type Logger, pino, type SerializedError, stdSerializers } from 'pino';
-import { redisTroubleOf } from './redis-trouble.ts';
-import { isQueueUnavailable } from './store-errors.ts';
+import { isQueueUnavailable, storeTroubleOf } from './store-errors.ts';
 
 export type { Logger };
 
@@ -58,14 +57,16 @@ export function warnSparingly(log: Logger, message: string): (error: unknown) =>
 
 /**
  * Only these fields of an error are logged. Libraries add others, such as the Redis command that contained a password. Expected
- * trouble has no stack: a store that is unreachable says nothing about the code that noticed it. `trouble` says what an error of Redis
- * means.
+ * trouble has no stack: a store that is unreachable says nothing about the code that noticed it. `trouble` says what an error of
+ * PostgreSQL or Redis means.
  */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? 'not an Error' : error;
   const { type, message, stack, code } = stdSerializers.err(error) as SerializedError & { code?: unknown };
-  const trouble = redisTroubleOf(error) ?? undefined;
-  if (isExpected(error)) return { type, message: message.replaceAll(/\s+/g, ' ').trim(), code, trouble };
+  if (isExpected(error)) {
+    const trouble = storeTroubleOf(error) ?? undefined;
+    return { type, message: message.replaceAll(/\s+/g, ' ').trim(), code, trouble };
+  }
   return { type, message, stack, code };
 }
 

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import {
   createPostgresBackend,
@@ -13,9 +14,18 @@ import {
 import type { Settings } from './config.ts';
 import { StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
-import { failFast, openRedis } from './redis.ts';
+import { failFast, openRedis, readServers } from './redis.ts';
+import { type QueueTrouble, refusalOfRedis } from './redis-trouble.ts';
 
-type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
+type QueueSettings = Pick<
+  Settings,
+  | 'DATABASE_URL'
+  | 'REDIS_URL'
+  | 'REDIS_SENTINELS'
+  | 'QUEUE_PREFIX'
+  | 'ENCRYPTION_KEY'
+  | 'ENCRYPTION_PREVIOUS_KEYS'
+>;
 
 /** One queue per processor, so that an outage of one does not delay the others. */
 export function refundQueueName(processor: string): string {
@@ -49,8 +59,11 @@ export interface RefundQueues {
   wake(processor: string): void;
   /** The same for webhook deliveries. */
   wakeSenders(): void;
-  /** Resolves when the queue's store takes what wakes a worker, which is a write; for readiness. */
-  ping(): Promise<void>;
+  /**
+   * Says what is wrong with the queue's store, which has to take a write as wake-ups need it; null when nothing is. It never fails, and
+   * takes two seconds at most.
+   */
+  check(): Promise<QueueTrouble | null>;
   /** Passes BullMQ's object of every queue to `use`, for the queue board. They have the jobs of all organizations. */
   map<Result>(use: (queue: Queue) => Result): Result[];
   close(): Promise<void>;
@@ -105,10 +118,22 @@ export function openQueues(
   return {
     wake: (processor) => wake(refundQueueName(processor)),
     wakeSenders: () => wake(deliveryQueueName),
-    async ping() {
+    async check() {
       const [queue] = open().values();
-      await queue?.waitUntilReady();
-      await (opened?.connection.write() ?? queue?.getJobCountByTypes('waiting'));
+      const check = async () => {
+        await queue?.waitUntilReady();
+        if (opened?.connection.check !== null) return (await opened?.connection.check()) ?? null;
+        await queue?.getJobCountByTypes('waiting');
+        return null;
+      };
+      const waited = new AbortController();
+      const refusal = (error?: unknown) =>
+        refusalOfRedis(error) ?? refusalOfRedis(opened?.connection.lastError()) ?? 'unreachable';
+      const overdue = sleep(longestCheckMs, undefined, { signal: waited.signal }).then(
+        () => refusal(),
+        () => null,
+      );
+      return await Promise.race([check().catch(refusal), overdue]).finally(() => waited.abort());
     },
     map: (use) => [...open().values()].map(use),
     async close() {
@@ -118,6 +143,9 @@ export function openQueues(
     },
   };
 }
+
+/** A probe that waits longer is given up by its sender. */
+const longestCheckMs = 2_000;
 
 /**
  * Lets calls share runs: those of a moment share one, and those that come during a run share the next one. An idle process so adds
@@ -255,29 +283,61 @@ export async function migrateQueueTables(databaseUrl: string, processors: readon
 interface QueueConnection {
   options: { connection: NonNullable<QueueOptions['connection']> };
   openBackend: OpenBackend;
-  /** Tries a write as wake-ups need it: in a script. Null for PostgreSQL, of which readiness knows otherwise. */
-  write(): Promise<unknown> | null;
+  /** Tries a write as wake-ups need it. Null for PostgreSQL, of which readiness knows otherwise. */
+  check: (() => Promise<QueueTrouble | null>) | null;
+  /** Why it could not be used last: what comes while it connects anew says nothing. */
+  lastError(): unknown;
   close(): void;
 }
 
 /** A producer fails fast, because a client is waiting. A worker waits until the store is back. */
 function openConnection(settings: QueueSettings, role: 'producer' | 'worker', log: Logger): QueueConnection {
   if (settings.REDIS_URL === null) return postgresConnection(settings.DATABASE_URL);
-  const redis = openRedis(
-    settings.REDIS_URL,
-    role === 'producer' ? failFast : { maxRetriesPerRequest: null },
-  );
-  redis.on('error', (error) => log.debug({ err: error }, 'redis connection error'));
-  const key = `${prefixOf(settings).prefix}:written`;
+  const redis = openRedis(settings, role === 'producer' ? failFast : { maxRetriesPerRequest: null });
+  let lastError: unknown = null;
+  redis.on('error', (error) => {
+    lastError = error;
+    log.debug({ err: error }, 'redis connection error');
+  });
   return {
     options: { connection: redis },
     openBackend: createRedisBackend,
-    write: () => redis.eval(writeScript, 1, key),
+    async check() {
+      try {
+        const trouble = await checkRedis(redis, settings);
+        lastError = null;
+        return trouble;
+      } catch (error) {
+        if (refusalOfRedis(error) !== null) lastError = error;
+        throw error;
+      }
+    },
+    lastError: () => lastError,
     close: () => redis.disconnect(),
   };
 }
 
-const writeScript = "return redis.call('SET', KEYS[1], '', 'PX', 60000)";
+async function checkRedis(
+  redis: ReturnType<typeof openRedis>,
+  settings: QueueSettings,
+): Promise<QueueTrouble | null> {
+  const [own = '', ...previous] = marksOf(settings);
+  const found = await redis.eval(markScript, 1, `${prefixOf(settings).prefix}:written`, own);
+  if (typeof found === 'string' && ![own, ...previous].includes(found)) return 'shared_prefix';
+  const servers = await readServers(redis);
+  const isEvicting = servers.some(({ evictionPolicy }) => (evictionPolicy ?? 'noeviction') !== 'noeviction');
+  return isEvicting ? 'evicts' : null;
+}
+
+/** In a script, as wake-ups are added. It leaves who has written last, for a minute. */
+const markScript =
+  "local found = redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000) return found";
+
+/** What an installation is known by to others on the same Redis: its encryption keys, none of which can be told from its mark. */
+function marksOf({ ENCRYPTION_KEY, ENCRYPTION_PREVIOUS_KEYS }: QueueSettings): string[] {
+  const keys = [ENCRYPTION_KEY ?? '', ...ENCRYPTION_PREVIOUS_KEYS];
+  return keys.map((key) => createHmac('sha256', key).update('installation').digest('base64url').slice(0, 16));
+}
 
 function postgresConnection(databaseUrl: string | null): QueueConnection {
   const pool = {
@@ -291,7 +351,8 @@ function postgresConnection(databaseUrl: string | null): QueueConnection {
   return {
     options: { connection: pool as never },
     openBackend: createPatientBackend as never,
-    write: () => null,
+    check: null,
+    lastError: () => null,
     close: () => undefined,
   };
 }

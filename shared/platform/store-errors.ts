@@ -1,4 +1,5 @@
 // What an error of PostgreSQL or Redis says about them. It needs no package, so that the log of any program can use it.
+import { databaseTroubleOf } from './database-trouble.ts';
 import { redisTroubleOf } from './redis-trouble.ts';
 
 const tlsCodes = [
@@ -119,6 +120,14 @@ function chainOf(error: unknown): ErrorLink[] {
     current = cause ?? meta?.driverAdapterError;
   }
   return links;
+}
+
+/** What is wrong with PostgreSQL or Redis and what to do, in a sentence; null for an error that says nothing of it. */
+export function storeTroubleOf(error: unknown): string | null {
+  const texts = chainOf(error).flatMap(({ code, originalCode, kind, message }) => [
+    ...[code, originalCode, kind, message],
+  ]);
+  return redisTroubleOf(error) ?? databaseTroubleOf(texts.filter((text) => typeof text === 'string'));
 }
 
 const redisNames = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError']);

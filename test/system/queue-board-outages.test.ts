@@ -58,7 +58,7 @@ describe.skipIf(inject('redisUrl') === null)('when Redis does not respond', () =
 
   test('the board reports that it is frozen, and recovers', async () => {
     await redis.start();
-    await waitFor('the queues to be there', () => board.queues.ping().then(() => true));
+    await waitFor('the queues to be there', async () => (await board.queues.check()) === null);
     redis.freeze();
     await expectUnavailable(board);
     redis.thaw();
@@ -72,7 +72,7 @@ describe('when PostgreSQL does not respond', () => {
   beforeAll(async () => {
     postgres = await OwnPostgres.open();
     board = await startBoard(postgres.url, postgresQueues, { workers: false });
-    await board.queues.ping();
+    expect(await board.queues.check()).toBeNull();
   });
   afterAll(async () => {
     await postgres.stop();

@@ -30,7 +30,13 @@ import {
 } from '../console/options.ts';
 import { explain, printData, printJson } from '../console/output.ts';
 import { CommandError, readJson, type Session } from '../console/session.ts';
-import { printAbilities, printPayment, readPaymentAt, refundSmallest } from '../reports/account-check.ts';
+import {
+  printAbilities,
+  printPayment,
+  readPaymentAt,
+  refundSmallest,
+  warningsOf,
+} from '../reports/account-check.ts';
 
 const setHelp = `
 Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
@@ -238,22 +244,6 @@ async function accountToCheck(session: Session, key: AccountPlace): Promise<Acco
 
 function explainTest(test: ConnectionTest, processor: string): void {
   for (const warning of warningsOf(test, displayNameOf(processor))) explain(`Warning: ${warning}`);
-}
-
-/** What to know about credentials that do not simply work. */
-function warningsOf({ verdict, abilities: tests }: ConnectionTest, name: string): string[] {
-  const refused = tests.filter(({ state }) => state === 'refused');
-  if (verdict === 'unusable')
-    return [`${name} refuses the credentials: ${refused[0]?.failure?.message ?? ''}`];
-  const unknown = verdict === 'unavailable' ? tests.find(({ ability }) => ability === 'refund') : undefined;
-  return [
-    ...(unknown?.failure
-      ? [`${name} did not say whether it permits refunds: ${unknown.failure.message}`]
-      : []),
-    ...refused.map(
-      ({ ability, permission, failure }) => `${ability} is refused: ${permission ?? failure?.message ?? ''}`,
-    ),
-  ];
 }
 
 /** @throws CommandError for refused credentials, any other error again. */

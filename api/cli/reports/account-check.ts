@@ -3,7 +3,7 @@ import { readWorkers } from '#shared/health/heartbeat.ts';
 import { formatAmount } from '#shared/money/money.ts';
 import type { Refund } from '#shared/platform/database.ts';
 import type { AccountName } from '#shared/processors/accounts/account.ts';
-import type { AbilityTest } from '#shared/processors/accounts/test-connection.ts';
+import type { AbilityTest, ConnectionTest } from '#shared/processors/accounts/test-connection.ts';
 import { isLive, type ProcessorPayment } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
@@ -21,6 +21,22 @@ const columns: Columns<AbilityTest> = {
 /** Shows what a connection test found. */
 export function printAbilities(tests: readonly AbilityTest[]): void {
   printTable(tests, columns);
+}
+
+/** What to know about credentials that do not simply work. */
+export function warningsOf({ verdict, abilities: tests }: ConnectionTest, name: string): string[] {
+  const refused = tests.filter(({ state }) => state === 'refused');
+  if (verdict === 'unusable')
+    return [`${name} refuses the credentials: ${refused[0]?.failure?.message ?? ''}`];
+  const unknown = verdict === 'unavailable' ? tests.find(({ ability }) => ability === 'refund') : undefined;
+  return [
+    ...(unknown?.failure
+      ? [`${name} did not say whether it permits refunds: ${unknown.failure.message}`]
+      : []),
+    ...refused.map(
+      ({ ability, permission, failure }) => `${ability} is refused: ${permission ?? failure?.message ?? ''}`,
+    ),
+  ];
 }
 
 /**

@@ -83,6 +83,12 @@ export function openMetrics() {
       labelNames: ['pool', 'state'] as const,
       registers,
     }),
+    queueTrouble: new Gauge({
+      name: 'refund_queue_trouble',
+      help: '1 for what is wrong with the store of the queues, as `queueTrouble` of /readyz names it; no value when nothing is.',
+      labelNames: ['trouble'] as const,
+      registers,
+    }),
     databaseUp: new Gauge({
       name: 'refund_database_up',
       help: '1 when the state of the service could be read from the database for this scrape. Without it the metrics below are missing.',

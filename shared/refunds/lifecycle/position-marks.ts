@@ -146,11 +146,11 @@ function fileIn(folder: string): Place<string> {
   };
 }
 
-function keyIn({ REDIS_URL, QUEUE_PREFIX }: ServiceSettings): Place<string> {
+function keyIn(settings: ServiceSettings): Place<string> {
   // The first read comes before the connection, which it waits for: a worker must know what was seen before it claims anything.
-  const redis = openRedis(REDIS_URL ?? '', { ...failFast, enableOfflineQueue: true });
+  const redis = openRedis(settings, { ...failFast, enableOfflineQueue: true });
   redis.on('error', () => undefined);
-  const key = `{${QUEUE_PREFIX}}:feed-position`;
+  const key = `{${settings.QUEUE_PREFIX}}:feed-position`;
   return {
     read: () => inTime(redis.get(key)),
     write: (text) => inTime(redis.set(key, text)),

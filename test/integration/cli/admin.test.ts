@@ -189,7 +189,7 @@ describe('errors are reported in one line with exit code 1', () => {
     const gone = adminCli({ DATABASE_URL: 'postgresql://u:hidden@127.0.0.1:1/x', ENCRYPTION_KEY });
     const unreachable = await gone(['organization', 'list']);
     expect(unreachable).toMatchObject({ code: 1, stdout: '' });
-    expect(onlyLine(unreachable.stderr)).toMatch(/^The database cannot be reached/);
+    expect(onlyLine(unreachable.stderr)).toMatch(/^The database cannot be used\. Nothing answers/);
     expect(unreachable.stderr).not.toContain('hidden');
     const empty = await adminCli({ DATABASE_URL: emptyDatabaseUrl(), ENCRYPTION_KEY })([
       'organization',

@@ -61,7 +61,7 @@ test('a worker that runs is known to every process, and nothing needs attention'
   expect(await pageText()).toContain('No worker has run in the last day');
   await startWorker();
   expect(await ready()).toEqual({
-    ...{ status: 'ok', database: 'up', queue: 'up', workers: 'up', processors: [] },
+    ...{ status: 'ok', database: 'up', queue: 'up', queueTrouble: null, workers: 'up', processors: [] },
   });
   expect(await metric('refund_workers_alive')).toBe(1);
   expect(await pageText()).not.toContain('No worker');

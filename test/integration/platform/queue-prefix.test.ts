@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { describe, expect, inject, test } from 'vitest';
+import { loadSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { deliveryQueueName, openQueues, refundQueueName } from '#shared/platform/queues.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -10,7 +11,7 @@ const redisUrl = inject('redisUrl');
 describe.skipIf(redisUrl === null)("BullMQ's own tools", () => {
   test('find the jobs of every queue under the prefix in braces', async () => {
     const name = `test-${randomBytes(6).toString('hex')}`;
-    const settings = { DATABASE_URL: null, REDIS_URL: redisUrl, QUEUE_PREFIX: name };
+    const settings = { ...loadSettings({}), REDIS_URL: redisUrl, QUEUE_PREFIX: name };
     const queues = openQueues(settings, ['stripe'], openLog('silent', 'test'));
     queues.wake('stripe');
     queues.wakeSenders();

@@ -8,7 +8,7 @@ test.skipIf(inject('redisUrl') === null)(
   'a connection to a Redis that has become a replica is opened anew, so that it reaches the new master',
   async () => {
     const server = await startRedis();
-    const redis = openRedis(server.url, failFast);
+    const redis = openRedis({ REDIS_URL: server.url, REDIS_SENTINELS: null }, failFast);
     onTestFinished(async () => {
       redis.disconnect();
       await server.stop();

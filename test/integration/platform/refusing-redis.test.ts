@@ -1,5 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { renderMetrics } from '#shared/health/serve-metrics.ts';
+import { loadSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
+import { openQueues } from '#shared/platform/queues.ts';
+import { type QueueTrouble, queueTroubles } from '#shared/platform/redis-trouble.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { allComplete, create } from '../../support/faults/refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -19,15 +25,15 @@ const isWrite = (command: RedisCommand) => command.isWrite;
 const isUnknownToSentinels = ({ name }: RedisCommand) => !/^(info|client|ping|auth)$/.test(name);
 
 const full = "OOM command not allowed when used memory > 'maxmemory'.";
-const refusals: readonly [string, string, (command: RedisCommand) => boolean, RegExp][] = [
-  ['that it is full', full, isWrite, /is full/],
-  ['to everything that it is full', full, everything, /is full/],
-  ['that it cannot save', 'MISCONF Redis is unable to persist to disk.', isWrite, /cannot save/],
-  ['as a replica', "READONLY You can't write against a read only replica.", isWrite, /read-only replica/],
-  ['that the password is missing', 'NOAUTH Authentication required.', everything, /password/],
-  ['that a right is missing', "NOPERM this user can't run the 'evalsha' command", isWrite, /lacks a right/],
-  ['that it is loading', 'LOADING Redis is loading the dataset in memory', everything, /loading/],
-  ['as a sentinel', "ERR unknown command 'evalsha'", isUnknownToSentinels, /sentinel/],
+const refusals: readonly [string, string, (command: RedisCommand) => boolean, QueueTrouble][] = [
+  ['that it is full', full, isWrite, 'full'],
+  ['to everything that it is full', full, everything, 'full'],
+  ['that it cannot save', 'MISCONF Redis is unable to persist to disk.', isWrite, 'cannot_save'],
+  ['as a replica', "READONLY You can't write against a read only replica.", isWrite, 'read_only'],
+  ['that the password is missing', 'NOAUTH Authentication required.', everything, 'access_refused'],
+  ['that a right is missing', "NOPERM this user can't run the 'evalsha' command", isWrite, 'right_missing'],
+  ['that it is loading', 'LOADING Redis is loading the dataset in memory', everything, 'starting'],
+  ['as a sentinel', "ERR unknown command 'evalsha'", isUnknownToSentinels, 'no_redis'],
 ];
 
 test.each(refusals)(
@@ -41,17 +47,20 @@ test.each(refusals)(
 );
 
 test.each([
-  ['are no cluster', 'ERR This instance has cluster support disabled', /no Redis Cluster/],
-  ['cannot be reached at the start', null, /No address in REDIS_URL/],
-])('with several addresses that %s, refunds complete, and it is named', async (_what, refusal, named) => {
-  const redis = await startRefusingRedis(({ name }) => (name === 'cluster' ? refusal : null));
-  if (refusal === null) await redis.close();
-  else onTestFinished(() => redis.close());
-  await completesWithout(`${redis.url},${redis.url}`, named);
-});
+  ['are no cluster', 'ERR This instance has cluster support disabled', 'no_cluster'],
+  ['cannot be reached at the start', null, 'no_node'],
+] as const)(
+  'with several addresses that %s, refunds complete, and it is named',
+  async (_what, refusal, named) => {
+    const redis = await startRefusingRedis(({ name }) => (name === 'cluster' ? refusal : null));
+    if (refusal === null) await redis.close();
+    else onTestFinished(() => redis.close());
+    await completesWithout(`${redis.url},${redis.url}`, named);
+  },
+);
 
 /** Completes a refund per processor while the queue's store serves nobody, and stops. */
-async function completesWithout(redisUrl: string, named: RegExp): Promise<void> {
+async function completesWithout(redisUrl: string, trouble: QueueTrouble): Promise<void> {
   const lines: string[] = [];
   const log = openLog('warn', 'test', { write: (line) => void lines.push(line) });
   const backend = { name: 'redis' as const, redisUrl };
@@ -69,8 +78,12 @@ async function completesWithout(redisUrl: string, named: RegExp): Promise<void> 
   }
   await allComplete(service);
   const ready = await service.call('GET', '/readyz');
-  expect(ready).toMatchObject({ status: 200, body: { status: 'degraded', queue: 'down' } });
-  await waitFor('the log to name it', () => lines.some((line) => named.test(line)));
+  expect(ready).toMatchObject({
+    status: 200,
+    body: { status: 'degraded', queue: 'down', queueTrouble: trouble },
+  });
+  expect(await renderMetrics(service.deps, {})).toContain(`refund_queue_trouble{trouble="${trouble}"} 1`);
+  await waitFor('the log to name it', () => lines.some((line) => line.includes(queueTroubles[trouble])));
 }
 
 test.skipIf(inject('redisUrl') === null)('a Redis user without dangerous commands is enough', async () => {
@@ -85,3 +98,30 @@ test.skipIf(inject('redisUrl') === null)('a Redis user without dangerous command
   await allComplete(service);
   await waitFor('the queue', async () => (await service.call('GET', '/readyz')).body.queue === 'up');
 });
+
+test.skipIf(inject('redisUrl') === null)(
+  'a Redis that evicts, or that another installation shares, is named',
+  async () => {
+    const redis = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+    onTestFinished(async () => void (await redis.stop()));
+    const newKey = () => randomBytes(32).toString('base64');
+    const settings = { ...loadSettings({}), REDIS_URL: redis.url };
+    const checkOf = (key: string, ...previous: string[]) => {
+      const own = { ...settings, ENCRYPTION_KEY: key, ENCRYPTION_PREVIOUS_KEYS: previous };
+      const queues = openQueues(own, ['stripe'], openLog('silent', 'test'));
+      onTestFinished(() => queues.close());
+      return queues.check();
+    };
+    const [ours, next, others] = [newKey(), newKey(), newKey()];
+    expect(await checkOf(ours)).toBe('evicts');
+    const client = new Redis(redis.url);
+    await client.config('SET', 'maxmemory-policy', 'noeviction');
+    client.disconnect();
+    expect([await checkOf(ours), await checkOf(next, ours), await checkOf(ours, next)]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect([await checkOf(others), await checkOf(ours)]).toEqual(['shared_prefix', 'shared_prefix']);
+  },
+);

@@ -79,7 +79,10 @@ async function askPostgres(host: string): Promise<void> {
 }
 
 async function askRedis(host: string): Promise<void> {
-  const redis = openRedis(`rediss://${host}`, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+  const redis = openRedis(
+    { REDIS_URL: `rediss://${host}`, REDIS_SENTINELS: null },
+    { maxRetriesPerRequest: 0, retryStrategy: () => null },
+  );
   redis.on('error', () => {});
   await redis.ping().finally(() => redis.disconnect());
 }

@@ -39,6 +39,8 @@ export async function startBoard(
   const settings = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: backend.redisUrl,
+    REDIS_SENTINELS: null,
+    ...{ ENCRYPTION_KEY: null, ENCRYPTION_PREVIOUS_KEYS: [] },
     QUEUE_PREFIX: `test-${randomBytes(6).toString('hex')}`,
   };
   const log = openLog('silent', 'test');
