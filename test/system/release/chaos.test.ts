@@ -8,7 +8,7 @@ const refunds = Number(process.env.CHAOS_REFUNDS || 2_000);
 
 // Redis where there is one, because it can lose its data. `npm run chaos -- --queues postgres` tests the other backend.
 describe.each(queueBackends.slice(-1))('chaos, queues on $name', ({ name }) => {
-  test('loses no refund, moves none twice, leaves none stuck and answers every client truthfully', async () => {
+  test('loses no refund, moves none twice or at another account, leaves none stuck and answers every client truthfully', async () => {
     const { verdict, keptIn } = await runChaos({
       seed,
       refunds,
