@@ -194,9 +194,12 @@ async function confirm(
   externalRefundId: string,
 ): Promise<Discrepancy | null> {
   const { deps, processor } = context;
-  const ours = await deps.db.refund.findUniqueOrThrow({ where: { id: refundId }, include: { work: true } });
+  const ours = await deps.db.refund.findUniqueOrThrow({
+    where: { id: refundId },
+    include: { work: true, payment: { select: { externalId: true } } },
+  });
   const answer = await readWithRetries(context, (options) =>
-    processor.getRefund(externalRefundId, referenceTo(ours), options),
+    processor.getRefund(externalRefundId, referenceTo(ours, ours.payment.externalId), options),
   );
   const theirs = answer.kind === 'found' ? answer.value : null;
   // A missing extra refund says nothing about ours.

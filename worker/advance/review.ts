@@ -2,6 +2,7 @@ import type { Database, Refund } from '#shared/platform/database.ts';
 import { isLive, type ProcessorRefund } from '#shared/processors/contract/processor.ts';
 import { compare, type Discrepancy } from '#shared/reconciliation/compare.ts';
 import { wasSettled } from '#shared/refunds/changes/flag.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { hasNewArrival } from '#shared/refunds/lifecycle/step-outcome.ts';
 import type { ResultOfReview } from '#shared/refunds/lifecycle/step-result.ts';
 import { type Flag, flagOf, isFlaggedForExtra, isSameFlag } from '#shared/refunds/model/flags.ts';
@@ -20,14 +21,14 @@ const retryAttempt = 6;
 export async function reviewRefund(context: StepContext): Promise<ResultOfReview> {
   const { deps, claim, processor, settings, options } = context;
   const { refund } = claim;
-  const reference = referenceTo(refund);
+  const reference = referenceTo(refund, claim.externalPaymentId);
   const answer =
     refund.externalRefundId === null
       ? await processor.findRefund(reference, options)
       : await processor.getRefund(refund.externalRefundId, reference, options);
   switch (answer.kind) {
     case 'found':
-      return await judge(context, (await isAnothers(deps.db, refund, answer.value)) ? null : answer.value);
+      return await judge(context, (await isAnothers(deps.db, claim, answer.value)) ? null : answer.value);
     case 'not-found':
     // Without the payment there is no refund to read, and nothing that contradicts the record.
     case 'payment-not-found':
@@ -43,11 +44,15 @@ export async function reviewRefund(context: StepContext): Promise<ResultOfReview
  * True when what was found without an id is another refund of ours: a voided payment carries no name, so that it looks like
  * every refund of the whole. The other one may have it on record, or be at it.
  */
-async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund): Promise<boolean> {
+async function isAnothers(
+  db: Database,
+  { refund, externalPaymentId }: Claim,
+  found: ProcessorRefund,
+): Promise<boolean> {
   if (refund.externalRefundId !== null) return false;
   const others = await findOfAccount(db, refund.accountId, { externalRefundId: found.id });
   if (others.length > 0) return true;
-  if (found.id !== refund.transactionId) return false;
+  if (found.id !== (externalPaymentId ?? refund.transactionId)) return false;
   const unknown = { externalRefundId: null, work: { unknownSince: { not: null } } };
   const { id, paymentId, amount, currency } = refund;
   const alike = { paymentId, amount, currency, id: { not: id } };

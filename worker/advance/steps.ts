@@ -84,7 +84,7 @@ export async function sendRefund(context: StepContext): Promise<StepResult | nul
   const { claim, processor, options } = context;
   // No worker may have been at work since the lookup.
   if (isUnguarded(context)) return unguarded(context);
-  const reference = referenceTo(claim.refund);
+  const reference = referenceTo(claim.refund, claim.externalPaymentId);
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
   const metadata = claim.work.sentMetadata as Record<string, string> | null;
   const result = await processor.createRefund(
@@ -122,7 +122,7 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
   const { deps, claim, processor, options } = context;
   if (claim.work.attemptNumber > 1) {
     if (!(await renewLease(deps, claim))) return null;
-    const answer = await processor.findRefund(referenceTo(claim.refund), options);
+    const answer = await processor.findRefund(referenceTo(claim.refund, claim.externalPaymentId), options);
     if (answer.kind === 'found') return accepted(context, 'lookup.found', answer.value);
     if (answer.kind !== 'not-found') return unknown(context, { failure: answer.failure });
   }
@@ -136,7 +136,7 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
  */
 export async function lookUpRefund(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
-  const answer = await processor.findRefund(referenceTo(claim.refund), options);
+  const answer = await processor.findRefund(referenceTo(claim.refund, claim.externalPaymentId), options);
   switch (answer.kind) {
     case 'found':
       return accepted(context, 'lookup.found', answer.value);
@@ -157,7 +157,11 @@ export async function checkSettlement(context: StepContext): Promise<StepResult>
   const { refund } = claim;
   return settlement(
     context,
-    await processor.getRefund(refund.externalRefundId ?? '', referenceTo(refund), options),
+    await processor.getRefund(
+      refund.externalRefundId ?? '',
+      referenceTo(refund, claim.externalPaymentId),
+      options,
+    ),
   );
 }
 
@@ -189,10 +193,11 @@ export async function cancelAtProcessor(context: StepContext): Promise<StepResul
   const externalRefundId = refund.externalRefundId ?? '';
   // The lease has to last for both calls.
   const timeoutMs = Math.ceil(options.timeoutMs / 2);
-  const answer = await processor.cancelRefund(externalRefundId, referenceTo(refund), { timeoutMs });
+  const reference = referenceTo(refund, claim.externalPaymentId);
+  const answer = await processor.cancelRefund(externalRefundId, reference, { timeoutMs });
   if (answer.kind === 'cancelled')
     return { kind: 'settled', to: 'cancelled', found: answer.refund, by: null };
-  const reading = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });
+  const reading = await processor.getRefund(externalRefundId, reference, { timeoutMs });
   if (reading.kind === 'unavailable') return cancelUnconfirmed(context, answer, {});
   const isOpen = reading.kind === 'found' && reading.value.state === 'open';
   return isOpen ? cancelUnconfirmed(context, answer, reading.value) : settlement(context, reading);

@@ -23,7 +23,7 @@ AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY WITH taken AS MATERIALIZED (
-    SELECT h.refund_id, r, a.account, a.sent_metadata_keys,
+    SELECT h.refund_id, r, p.external_id, a.account, a.sent_metadata_keys,
       next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency) AS step
     FROM unnest(held) AS h(refund_id)
     -- OFFSET 0, as an equality with an array does below, keeps the order of a join from reading a whole index of due work.
@@ -62,7 +62,7 @@ BEGIN
     RETURNING w
   )
   SELECT taken.refund_id,
-    json_build_object('step', step, 'now', moment, 'refund', r, 'work', leased.w, 'account', account)
+    json_build_object('step', step, 'now', moment, 'refund', r, 'payment', external_id, 'work', leased.w, 'account', account)
   FROM taken JOIN leased ON (leased.w).refund_id = taken.refund_id;
 END
 $$;

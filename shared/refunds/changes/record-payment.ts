@@ -67,6 +67,7 @@ export function storable(facts: ProcessorPayment, outside: bigint, reserved: big
   if (amount < reserved) return { fetchedAt: null };
   const fits = outside <= amount - reserved;
   return {
+    externalId: facts.transactionIds[0] ?? null,
     amount,
     currency,
     chargedAt,
@@ -237,6 +238,7 @@ export async function knownUnrecorded(
 }
 
 function knownFacts({
+  transactionIds,
   amount,
   currency,
   chargedAt,
@@ -245,6 +247,7 @@ function knownFacts({
   ...rest
 }: ProcessorPayment) {
   return {
+    externalId: transactionIds[0] ?? null,
     amount,
     currency,
     chargedAt,

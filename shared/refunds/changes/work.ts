@@ -14,6 +14,8 @@ interface LeaseDependencies {
 /** A flagged refund under a person's lease. */
 export interface FlaggedClaim {
   refund: Refund;
+  /** The payment's own id at its processor; null until it was read. */
+  externalPaymentId: string | null;
   /** Under the new lease. */
   work: RefundWork;
   /** When it was claimed, in the database's time. */
@@ -47,14 +49,16 @@ export async function claimFlagged(
   refund: Pick<Refund, 'id' | 'status'>,
   flaggedAt: Date,
 ): Promise<FlaggedClaim | null> {
-  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; now: Date; isNotSent: boolean }[]>`
+  type Row = Omit<FlaggedClaim, 'work' | 'refund'> & Record<'work' | 'refund', RowJson>;
+  const [row] = await db.$queryRaw<Row[]>`
     UPDATE refund_work AS w SET
       leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
-    FROM refund AS r, recovery AS s
+    FROM refund AS r JOIN payment AS p ON p.id = r.payment_id, recovery AS s
     WHERE w.refund_id = ${refund.id} AND w.flagged_at = ${flaggedAt}
       AND (w.leased_until IS NULL OR w.leased_until <= service_time())
       AND r.id = ${refund.id} AND r.status = ${refund.status}::refund_status AND s.id = 1
-    RETURNING to_jsonb(w) AS work, to_jsonb(r) AS refund, service_time() AS now, is_not_sent(r, w, s) AS "isNotSent"`;
+    RETURNING to_jsonb(w) AS work, to_jsonb(r) AS refund, p.external_id AS "externalPaymentId", service_time() AS now,
+      is_not_sent(r, w, s) AS "isNotSent"`;
   return row === undefined ? null : { ...row, refund: refundFrom(row.refund), work: workFrom(row.work) };
 }
 

@@ -72,7 +72,7 @@ async function readIfDoubtful(deps: PaymentDependencies, refund: PaymentKey): Pr
   const { payment, now } = await deps.lookups.payment(refund);
   const isStale = payment !== null && payment.amount !== null && payment.fetchedAt === null;
   if (!isStale && payment?.disputedAt == null) return;
-  const { transactionId } = refund;
+  const transactionId = payment?.externalId ?? refund.transactionId;
   try {
     const processor = await deps.connections.connect(await loadAccount(deps.db, refund));
     const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;

@@ -72,8 +72,8 @@ async function readNamed(
   claim: FlaggedClaim,
   named: string,
 ): Promise<Evidence> {
-  const { refund, isNotSent } = claim;
-  const answer = await processor.getPayment(refund.transactionId, optionsOf(deps));
+  const { refund, externalPaymentId, isNotSent } = claim;
+  const answer = await processor.getPayment(externalPaymentId ?? refund.transactionId, optionsOf(deps));
   if (answer.kind !== 'found') return unclear(answer);
   const { refunds } = answer.value;
   const theirs = refunds.find(({ id }) => id === named);
@@ -98,8 +98,8 @@ async function readRecorded(
   claim: FlaggedClaim,
   externalRefundId: string,
 ): Promise<Evidence> {
-  const { refund } = claim;
-  const answer = await processor.getRefund(externalRefundId, referenceTo(refund), optionsOf(deps));
+  const reference = referenceTo(claim.refund, claim.externalPaymentId);
+  const answer = await processor.getRefund(externalRefundId, reference, optionsOf(deps));
   if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
   // An unknown id may mean another account; a known payment without such a refund is proof.
   return answer.kind === 'not-found' ? await lookUp(deps, processor, claim) : unclear(answer);
@@ -110,7 +110,8 @@ async function lookUp(
   processor: Processor,
   claim: FlaggedClaim,
 ): Promise<Evidence> {
-  const answer = await processor.findRefund(referenceTo(claim.refund), optionsOf(deps));
+  const reference = referenceTo(claim.refund, claim.externalPaymentId);
+  const answer = await processor.findRefund(reference, optionsOf(deps));
   if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
   if (answer.kind !== 'not-found') return unclear(answer);
   const absent: Evidence = {

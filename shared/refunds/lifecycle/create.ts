@@ -61,6 +61,7 @@ export type CreationItem = Omit<
 
 type StoredFacts = Pick<
   Payment,
+  | 'externalId'
   | 'amount'
   | 'currency'
   | 'chargedAt'

@@ -130,7 +130,7 @@ async function readPayments(
 ): Promise<Map<string, StoredPayment & KeySum>> {
   const named = keys.map((key) => JSON.parse(key) as (string | null)[]);
   const rows = await reads.query<StoredPaymentRow>(
-    `SELECT service_time() AS now, p.id, p.account_id AS "accountId", p.organization_id AS "organizationId", p.environment, p.amount, p.currency,
+    `SELECT service_time() AS now, p.id, p.account_id AS "accountId", p.organization_id AS "organizationId", p.environment, p.external_id AS "externalId", p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
        p.stale_since AS "staleSince", p.has_transfer AS "hasTransfer", p.transfer_destination AS "transferDestination",
        p.has_application_fee AS "hasApplicationFee", p.created_at AS "createdAt", asked.position::int,

@@ -44,6 +44,8 @@ export interface Claim {
   /** `performance.now()` before it was claimed; its lease ends no earlier than after its length from then on. */
   since: number;
   refund: Refund;
+  /** The payment's own id at its processor; null until it was read. */
+  externalPaymentId: string | null;
   /** Under the new lease; for the step `send`, with the attempt that is about to be made. */
   work: RefundWork;
   account: AccountName;
@@ -154,7 +156,10 @@ function countsDay({ bounds }: CreationItem): boolean {
 }
 
 /** A claimed refund, as `claim_refunds` returns it. */
-type ClaimRow = Pick<Claim, 'step'> & { now: string } & Record<'refund' | 'work' | 'account', RowJson>;
+type ClaimRow = Pick<Claim, 'step'> & { now: string; payment: string | null } & Record<
+    'refund' | 'work' | 'account',
+    RowJson
+  >;
 
 interface DueRow {
   /** Null for each one that was postponed, because its operation is paused. */
@@ -172,9 +177,9 @@ function claimsOf(refundIds: readonly string[], claims: Map<string, Claim>): (Cl
   });
 }
 
-function claimFrom({ step, now, refund, work, account }: ClaimRow, since: number): Claim {
+function claimFrom({ step, now, refund, payment, work, account }: ClaimRow, since: number): Claim {
   return {
-    ...{ step, now: new Date(now), since },
+    ...{ step, now: new Date(now), since, externalPaymentId: payment },
     ...{ refund: refundFrom(refund), work: workFrom(work), account: accountFrom(account) },
   };
 }

@@ -123,8 +123,12 @@ export function refundOptionsOf({ options }: Pick<Refund, 'options'>): RefundOpt
   return (options ?? {}) as RefundOptions;
 }
 
-/** Identifies a refund at its processor. */
-export function referenceTo(refund: Refund): RefundReference {
-  const { id, idempotencyKey, transactionId, amount, currency } = refund;
+/**
+ * Identifies a refund at its processor.
+ * @param externalPaymentId the payment's own id: that of the request may stand for several payments by now. Null until it was read.
+ */
+export function referenceTo(refund: Refund, externalPaymentId: string | null): RefundReference {
+  const { id, idempotencyKey, amount, currency } = refund;
+  const transactionId = externalPaymentId ?? refund.transactionId;
   return { refundId: id, requestDigest: idempotencyKey, transactionId, amount, currency };
 }

@@ -136,7 +136,7 @@ describe.each([
     expect(await check(ids[otherIndex])).toMatchObject({ eligible: false, maxAmount: 0 });
   });
 
-  test('is shown, filtered by and sent by that id', async () => {
+  test('is shown and filtered by that id, and sent by the one of its payment intent', async () => {
     const ids = await payment();
     const [named, unnamed] = [ids[index], ids[otherIndex]];
     await createdId(unnamed, { amount: 100n });
@@ -153,7 +153,7 @@ describe.each([
       return call();
     });
     await advanceRefund(service.deps, id);
-    expect(sent).toEqual([named]);
+    expect(sent).toEqual([ids[1]]);
     expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([
       { key: id, amount: 200 },
     ]);

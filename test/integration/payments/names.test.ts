@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import { rowOf } from '../../support/refunds/refund-records.ts';
+import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -41,6 +41,27 @@ test('an id that stands for several payments is refused, and the error lists the
     for (const id of parts) expect(body.error.message).toContain(id.slice(3));
   }
 });
+
+test.each([
+  ['stripe', { invoice: 'in_later_parts' }, 'in_later_parts'],
+  ['braintree', { orderId: '#1018' }, '#1018'],
+])(
+  'a refund at %s is sent to, and found at, the payment that its id stood for, although the id now stands for several',
+  async (processor, fields, name) => {
+    const payment = await newPayment(service, { processor, ...fields });
+    const { id } = await newRefund(service, { processor, transactionId: name });
+    await newPayment(service, { processor, ...fields });
+    await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'reset-after-apply' });
+    await advanceRefund(service.deps, id);
+    expect((await rowOf(service, id)).externalRefundId).toBeNull();
+    await makeDue(service, id);
+    await advanceRefund(service.deps, id);
+    const { externalRefundId } = await rowOf(service, id);
+    expect(await service.sandbox.refunds({ processor, transactionId: payment })).toMatchObject([
+      { id: externalRefundId },
+    ]);
+  },
+);
 
 test('a refund by the order id of a Braintree sale is one of that sale', async () => {
   const sale = await newPayment(service, { processor: 'braintree', orderId: '#1017' });
