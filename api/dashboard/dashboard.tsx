@@ -19,6 +19,7 @@ import { Confirmation } from './pages/confirmation.tsx';
 import { answerErrorsWithPages } from './pages/error-pages.tsx';
 import { healthPage } from './pages/health.tsx';
 import { invitationPages } from './pages/invitation.tsx';
+import { agentKeyPages } from './pages/keys/agent-key.tsx';
 import { apiKeyPages } from './pages/keys/api-keys.tsx';
 import { memberPages } from './pages/members/members.tsx';
 import { organizationPages } from './pages/organizations.tsx';
@@ -105,6 +106,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       endpointPages(scope, deps);
       deliveryPages(scope, deps);
       apiKeyPages(scope, deps);
+      agentKeyPages(scope, deps);
       accountPages(scope, deps);
       memberPages(scope, deps);
       approvalPages(scope, deps);

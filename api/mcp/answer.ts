@@ -1,4 +1,5 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { noteFirstTool } from '#shared/organizations/find-api-key.ts';
 import type { ApiKey } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import type { Logger } from '#shared/platform/log.ts';
@@ -36,7 +37,7 @@ interface Caller {
   key: ApiKey;
   /** Takes the refund that a call created. */
   onCreated: (created: NonNullable<RequestOutcome<unknown>['created']>) => void;
-  log: Pick<Logger, 'error' | 'info'>;
+  log: Pick<Logger, 'debug' | 'error' | 'info'>;
   /** How long a call may wait. */
   waitMsOf: (operation: Operation) => number;
 }
@@ -65,6 +66,9 @@ function serverFor(deps: ApiDependencies, caller: Caller): Server {
   server.setRequestHandler('tools/call', async ({ params }) => {
     const tool = toolsByName.get(params.name);
     if (tool === undefined) throw unknownTool();
+    noteFirstTool(deps.db, caller.key, tool.name, deps.clock.now()).catch((err: unknown) => {
+      caller.log.debug({ err }, 'the first tool of a key was not recorded');
+    });
     return await callTool(deps, caller, tool, params.arguments ?? {});
   });
   return server;

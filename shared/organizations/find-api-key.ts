@@ -16,7 +16,7 @@ async function readByHash(reads: Reads, hashes: readonly string[]): Promise<Map<
   const rows = await reads.query<ApiKey>(
     `SELECT id, organization_id AS "organizationId", environment, hash, last_four AS "lastFour",
        name, scopes, agent_limits AS "agentLimits", api_version AS "apiVersion", created_by AS "createdBy", created_at AS "createdAt",
-       last_used_at AS "lastUsedAt", expires_at AS "expiresAt", stopped_at AS "stoppedAt", revoked_at AS "revokedAt"
+       last_used_at AS "lastUsedAt", first_tool AS "firstTool", first_tool_at AS "firstToolAt", expires_at AS "expiresAt", stopped_at AS "stoppedAt", revoked_at AS "revokedAt"
      FROM api_key WHERE hash = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
     [hashes.map((hash) => Buffer.from(hash, 'hex'))],
   );
@@ -62,5 +62,14 @@ export async function noteApiKeyUse(db: Database, key: ApiKey, now: Date): Promi
   await db.apiKey.updateMany({
     where: { id: key.id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: minuteAgo } }] },
     data: { lastUsedAt: now },
+  });
+}
+
+/** Records the first tool for agents that is called with a key. */
+export async function noteFirstTool(db: Database, key: ApiKey, tool: string, now: Date): Promise<void> {
+  if (key.firstTool !== null) return;
+  await db.apiKey.updateMany({
+    where: { id: key.id, firstTool: null },
+    data: { firstTool: tool, firstToolAt: now },
   });
 }

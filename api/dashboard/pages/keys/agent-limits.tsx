@@ -3,20 +3,24 @@ import { isCurrency } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import type { AgentLimits } from '#shared/policies/agent-limits.ts';
 import { refundReasons } from '#shared/refund-request/reasons.ts';
-import { Fields } from '../../components/fields.tsx';
 import { inMoney, readAmount } from '../../words/numbers.ts';
-import { reasonChoices, reasonWords } from '../../words/words.ts';
+import { reasonWords } from '../../words/words.ts';
 
 const amount = (title: string, description: string) =>
   z.string().trim().default('').meta({ title, description, format: 'decimal', maxLength: 20 });
 
-/** The fields of a form that make a key one for an agent. */
-export const agentFields = {
-  currency: z.string().trim().toLowerCase().default('').meta({
-    title: 'Currency',
-    description: 'Of its refunds and of all limits, for example USD.',
-    maxLength: 3,
-  }),
+/** The fields of a form that limit an agent's key. */
+export const limitFields = {
+  currency: z
+    .string()
+    .trim()
+    .toLowerCase()
+    .refine(isCurrency, 'Enter the currency of the limits, such as USD.')
+    .meta({
+      title: 'Currency',
+      description: 'Of its refunds and of all limits, for example USD.',
+      maxLength: 3,
+    }),
   maxPerRefund: amount('Maximum amount per refund', 'If empty, there is no limit.'),
   maxPerPayment: amount('Maximum amount per payment', 'Of all its refunds, with those of others.'),
   maxPerDay: amount('Maximum amount in 24 hours', 'Of the refunds that this key requests.'),
@@ -32,19 +36,13 @@ export const agentFields = {
     .meta({ title: 'Allowed reasons', description: 'Leave all unselected to allow any.', type: 'array' }),
 };
 
-const entriesSchema = z.object(agentFields);
-
-type Entries = z.output<typeof entriesSchema>;
+type Entries = z.output<z.ZodObject<typeof limitFields>>;
 
 /**
- * The limits that were entered; null for a key that is not for an agent.
+ * The limits that were entered.
  * @throws ServiceError validation_error naming the field.
  */
-export function agentLimitsOf(entries: Entries): AgentLimits | null {
-  const { currency, reasons, ...amounts } = entries;
-  if (currency === '' && reasons.length === 0 && Object.values(amounts).every((text) => text === ''))
-    return null;
-  if (!isCurrency(currency)) throw problemAt('currency', 'Enter the currency of the limits, such as USD.');
+export function limitsOf({ currency, reasons, ...amounts }: Entries): AgentLimits {
   const read = (field: keyof typeof amounts, least: bigint) => {
     if (amounts[field] === '') return undefined;
     const entered = readAmount(amounts[field], currency);
@@ -64,20 +62,6 @@ export function agentLimitsOf(entries: Entries): AgentLimits | null {
 
 function problemAt(field: keyof Entries, problem: string): ServiceError {
   return new ServiceError('validation_error', `${field}: ${problem}`);
-}
-
-/** The part of a form that makes a key one for an agent. */
-export function AgentFields() {
-  return (
-    <fieldset class="stack field-group">
-      <legend>For an agent</legend>
-      <p class="small muted">
-        With a currency, the key is for an agent: it refunds within these limits, and can't approve refunds or
-        manage anything.
-      </p>
-      <Fields schema={entriesSchema} choices={{ reasons: reasonChoices }} />
-    </fieldset>
-  );
 }
 
 interface ShownLimitsProps {

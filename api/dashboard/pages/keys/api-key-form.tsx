@@ -5,15 +5,14 @@ import {
   defaultScopes,
   maxExpiryDays,
 } from '#shared/organizations/api-keys.ts';
-import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
 import { useMember } from '../../http/access.ts';
 import type { Choices } from '../../words/words.ts';
-import { AgentFields, agentFields } from './agent-limits.tsx';
 
 const aNumberOfDays = `Enter a number of days, 1 to ${maxExpiryDays}.`;
 
-const keyFields = z.object({
+/** The fields of every new key. */
+export const keyFields = {
   name: z
     .string()
     .default('')
@@ -31,6 +30,11 @@ const keyFields = z.object({
       format: 'digits',
       maxLength: 4,
     }),
+};
+
+/** A submitted form of a key for a backend. */
+export const newKeySchema = z.object({
+  ...keyFields,
   scopes: z
     .preprocess(
       (given) => [given ?? []].flat(),
@@ -42,9 +46,6 @@ const keyFields = z.object({
       type: 'array',
     }),
 });
-
-/** A submitted form, invalid ones with messages. */
-export const newKeySchema = keyFields.extend(agentFields);
 
 const scopeWords: Record<ApiKeyScope, string> = {
   'refunds:read': 'Read refunds and events',
@@ -61,7 +62,7 @@ const scopeChoices: Choices = Object.entries(scopeWords).map(([scope, words]) =>
   `${words} (${scope})`,
 ]);
 
-/** The form that creates a key. */
+/** The form that creates a key for a backend. */
 export function NewKeyForm() {
   const { environment } = useMember();
   return (
@@ -70,10 +71,9 @@ export function NewKeyForm() {
       answeredIn="api-keys"
       title={`New ${environment} key`}
       submit={`Create ${environment} key`}
+      schema={newKeySchema}
+      choices={{ scopes: scopeChoices }}
       initial={{ scopes: defaultScopes }}
-    >
-      <Fields schema={keyFields} choices={{ scopes: scopeChoices }} />
-      <AgentFields />
-    </Form>
+    />
   );
 }

@@ -64,6 +64,11 @@ function useColumns(view: KeysView): readonly Column<ApiKeySummary>[] {
           <Link class="detail small" to={`/refunds?apiKeyId=${id}`}>
             Refunds<span class="visually-hidden"> of {name === '' ? lastFour : name}</span>
           </Link>
+          {agentLimits === null ? null : (
+            <Link class="detail small" to={`${path}/${id}`}>
+              Connect<span class="visually-hidden"> {name === '' ? lastFour : name}</span>
+            </Link>
+          )}
         </>
       ),
     ],

@@ -18,6 +18,7 @@ import { pageOf } from '#shared/platform/cursor.ts';
 import { type AgentLimits, readAgentLimits } from '#shared/policies/agent-limits.ts';
 import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
+import { ButtonLink } from '../../components/button.tsx';
 import { Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
@@ -28,7 +29,7 @@ import { page } from '../../http/page.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
 import { useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { agentLimitsOf } from './agent-limits.tsx';
+import { newAgentKeyPath } from './agent-key.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
 import { KeyList, type KeysView, mayHaveCreated, apiKeysPath as path } from './api-key-list.tsx';
 
@@ -43,10 +44,9 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
   const asButton = { isButton: true };
   const keys = page(scope, path, 'viewer', (request) => readKeys(deps, request), ApiKeys);
 
-  keys.form(path, manage, newKeySchema, async (request, { name, scopes, expiresInDays, ...limits }) => {
+  keys.form(path, manage, newKeySchema, async (request, { name, scopes, expiresInDays }) => {
     const expiresAt = expiresInDays === null ? null : expiryAfter(expiresInDays, deps.clock.now());
-    const key = { name, scopes, expiresAt, agentLimits: agentLimitsOf(limits) };
-    const { plaintext } = await createApiKey(deps, { ...actingIn(request), ...key });
+    const { plaintext } = await createApiKey(deps, { ...actingIn(request), name, scopes, expiresAt });
     return { plaintext };
   });
 
@@ -119,8 +119,13 @@ function ApiKeys({ plaintext, ...view }: ApiKeysProps) {
   const { keys, next, cursor } = view;
   const { environment, role } = useMember();
   const mayManage = mayAct(role, 'admin');
+  const newAgent = (
+    <ButtonLink kind="primary" to={newAgentKeyPath}>
+      New agent key
+    </ButtonLink>
+  );
   return (
-    <Frame title="API keys" section="api-keys">
+    <Frame title="API keys" section="api-keys" actions={mayManage ? newAgent : undefined}>
       <div id="api-keys" class="stack">
         {plaintext && <NewKeyNotice plaintext={plaintext} />}
         <p class="muted">
@@ -133,8 +138,8 @@ function ApiKeys({ plaintext, ...view }: ApiKeysProps) {
           <Empty title={`No ${environment} API keys`}>
             <p>
               {mayManage
-                ? 'Create a key for the backend that will request refunds.'
-                : 'Ask an admin to create a key for the backend that will request refunds.'}
+                ? 'Create a key for the backend or the agent that will request refunds.'
+                : 'Ask an admin to create a key for the backend or the agent that will request refunds.'}
             </p>
           </Empty>
         ) : (
