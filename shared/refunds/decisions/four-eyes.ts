@@ -11,8 +11,8 @@ interface Principal {
 export interface Circumstances {
   /** For so many days after an invitation was accepted, the people whom it connects count as one; 0 for no such rule. */
   days: number;
-  /** Those who invited and those who accepted, within these days. */
-  invitations: readonly (readonly [inviter: string, invited: string])[];
+  /** Those who invited and those who accepted, within these days, and when that ends, in ISO 8601. */
+  invitations: readonly (readonly [inviter: string, invited: string, endsAt: string])[];
   /** Members, each with another user who has the same address: one whom a provider made, beside the person's own. */
   sameAddress: readonly (readonly [string, string])[];
   /** The members who can approve refunds. */
@@ -53,7 +53,10 @@ export function approvalRefusal(
 }
 
 /** The person, and everyone whom the pairs connect with them, whoever invited whom. */
-function connectedWith(person: string, pairs: Circumstances['invitations']): ReadonlySet<string> {
+function connectedWith(
+  person: string,
+  pairs: readonly (readonly [string, string, ...unknown[]])[],
+): ReadonlySet<string> {
   const connected = new Set([person]);
   // The loop also visits what is added meanwhile.
   for (const each of connected) {
@@ -107,18 +110,40 @@ export async function readApprovalRefusal(
   );
 }
 
-/** The members who can approve a stored refund, as actors. */
-export async function findApprovers(
+/** The members who can approve something first, and from when. */
+export interface NextApproval {
+  /** As actors; none when no member ever can. */
+  approvers: readonly string[];
+  /** Null for those who can now. */
+  from: Date | null;
+}
+
+/** Who can first approve what a person requests. */
+export function nextApproval(
+  person: string,
+  { invitations, sameAddress, approvers, isRequesterDeleted }: Circumstances,
+  now: Date,
+): NextApproval {
+  const times = [now, ...invitations.map(([, , endsAt]) => new Date(endsAt))];
+  for (const at of isRequesterDeleted ? [] : times.toSorted((one, other) => +one - +other)) {
+    const connecting = invitations.filter(([, , endsAt]) => new Date(endsAt) > at);
+    const connected = connectedWith(person, [...connecting, ...sameAddress]);
+    const able = approvers.filter((approver) => !connected.has(approver));
+    if (able.length > 0) return { approvers: able, from: at > now ? at : null };
+  }
+  return { approvers: [], from: null };
+}
+
+/** The same for what an actor of an organization has requested or will request. */
+export async function findNextApproval(
   deps: Stores,
-  refund: Pick<Refund, 'organizationId' | 'requester'>,
-): Promise<string[]> {
-  const people = await peopleBehind(deps.db, [refund.requester]);
-  const person = people.get(refund.requester) ?? refund.requester;
-  const circumstances = await readCircumstances(deps, refund.organizationId, { actor: person, person });
-  const { isRequesterDeleted, approvers, invitations, sameAddress } = circumstances;
-  if (isRequesterDeleted) return [];
-  const connected = connectedWith(person, [...invitations, ...sameAddress]);
-  return approvers.filter((approver) => !connected.has(approver));
+  organizationId: string,
+  requester: string,
+): Promise<NextApproval> {
+  const people = await peopleBehind(deps.db, [requester]);
+  const person = people.get(requester) ?? requester;
+  const circumstances = await readCircumstances(deps, organizationId, { actor: person, person });
+  return nextApproval(person, circumstances, deps.clock.now());
 }
 
 /** Invitations of the command line connect no one: operators may do anything. */
@@ -129,7 +154,7 @@ async function readCircumstances(
 ): Promise<Circumstances> {
   const rows = await db.$queryRaw<Circumstances[]>`
     SELECT four_eyes_days AS days,
-      (SELECT coalesce(jsonb_agg(jsonb_build_array(invited_by, accepted_by)), '[]')
+      (SELECT coalesce(jsonb_agg(jsonb_build_array(invited_by, accepted_by, accepted_at + make_interval(days => four_eyes_days))), '[]')
        FROM invitation
        WHERE organization_id = organization.id AND invited_by LIKE 'user:%'
          AND accepted_by IS NOT NULL AND accepted_at > ${clock.now()}::timestamptz - make_interval(days => four_eyes_days)) AS invitations,

@@ -21,7 +21,10 @@ const rules: [route: RegExp, access: Access][] = [
   [/ \/dashboard($|\/(sign-out|you)\b)/, 'signed in'],
   [/ \/settings\/company-sign-in|^POST \/settings\/approvals$/, 'owner'],
   [/^POST \/settings\/members\/leave$/, 'viewer'],
-  [/^GET \/(settings\/(accounts\/:processor|notifications|audit-log)|policies\/(new|edit))/, 'admin'],
+  [
+    /^GET \/(settings\/(accounts\/:processor|api-keys\/agent|notifications|audit-log)|policies\/(new|edit))/,
+    'admin',
+  ],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
   [/^POST \/(settings|policies|webhooks)\b/, 'admin'],
   [/^GET \/(health|processor-events|reconciliation|webhooks|refunds\/new)\b/, 'operator'],
@@ -205,7 +208,9 @@ async function pagesOfSomething(): Promise<Record<string, string>> {
       ...{ windowEnd: new Date(), startedAt: new Date(), finishedAt: new Date() },
     },
   });
+  const { id: keyId } = await service.newKey({ agentLimits: { currency: 'usd' } });
   return {
+    '/settings/api-keys/:keyId': `/settings/api-keys/${keyId}`,
     '/reconciliation/:runId': `/reconciliation/${runId}`,
     '/policies/edit': '/policies/edit?name=Default+30-day+policy',
     '/webhooks/:endpointId': `/webhooks/${endpointId}`,

@@ -277,6 +277,11 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-api-keys': open('/settings/api-keys'),
     'settings-api-keys-empty': open('/settings/api-keys', newcomer),
     'settings-api-key-created': open('/settings/api-keys', {}, shows('Create test key', 'API key created')),
+    'settings-agent-key-new': open('/settings/api-keys/agent'),
+    'settings-agent-key-created': open('/settings/api-keys/agent', {}, async (page) => {
+      await page.getByLabel('Currency').fill('USD');
+      await shows('Create test key', 'Agent key created')(page);
+    }),
     'settings-accounts': open('/settings/accounts'),
     'settings-accounts-tested': open('/settings/accounts', {}, async (page) => {
       await press(page, 'Test connection to Stripe');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { approvalRefusal, type Circumstances } from '#shared/refunds/decisions/four-eyes.ts';
+import { approvalRefusal, type Circumstances, nextApproval } from '#shared/refunds/decisions/four-eyes.ts';
 
 const person = (name: string) => ({ actor: `user:usr_${name}`, person: `user:usr_${name}` });
 const ada = person('ada');
@@ -50,7 +50,7 @@ describe('with recent invitations,', () => {
   const invited = (...pairs: string[]): Circumstances['invitations'] =>
     pairs.map((pair) => {
       const [inviter, joined] = pair.split(' > ');
-      return [`user:usr_${inviter}`, `user:usr_${joined}`];
+      return [`user:usr_${inviter}`, `user:usr_${joined}`, '2026-12-06T12:00:00.000Z'];
     });
 
   test.each<[pairs: string[], requester: string, approver: string, isRefused: boolean]>([
@@ -83,4 +83,33 @@ test('what a deleted user requested is approved by no one', () => {
   const refused = 'The user who requested this refund was deleted, so no one can approve it.';
   expect(approvalRefusal(ada, grace, circumstances)).toBe(`${refused} You can reject it.`);
   expect(approvalRefusal(keyOf(ada), keyOf(grace), circumstances)).toBe(`${refused} This key can reject it.`);
+});
+
+describe('those who can approve first', () => {
+  const now = new Date('2026-12-01T00:00:00.000Z');
+  const members = ['ada', 'self', 'third'].map((name) => `user:usr_${name}`);
+  const invited = (name: string, endsAt: string) => ['user:usr_ada', `user:usr_${name}`, endsAt] as const;
+  const soon = '2026-12-03T00:00:00.000Z';
+  const later = '2026-12-05T00:00:00.000Z';
+  const among = (approvers: string[], more: Partial<Circumstances> = {}) =>
+    nextApproval(ada.person, { ...everyone, approvers, ...more }, now);
+
+  test('can now, when no invitation connects them', () => {
+    const invitations = [invited('self', later)];
+    expect(among(members, { invitations })).toEqual({ approvers: ['user:usr_third'], from: null });
+  });
+
+  test('can from the end of the first invitation on, when all are connected', () => {
+    const invitations = [invited('third', later), invited('self', soon)];
+    const first = { approvers: ['user:usr_self'], from: new Date(soon) };
+    expect(among(members, { invitations })).toEqual(first);
+  });
+
+  test('are none, when the requester is alone or was deleted', () => {
+    const none = { approvers: [], from: null };
+    expect(among([ada.person])).toEqual(none);
+    expect(among(members, { isRequesterDeleted: true })).toEqual(none);
+    const sameAddress = [['user:usr_ada', 'user:usr_self']] as const;
+    expect(among(members.slice(0, 2), { sameAddress })).toEqual(none);
+  });
 });

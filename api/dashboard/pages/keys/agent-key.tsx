@@ -18,6 +18,7 @@ import { idInPath } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { reasonChoices } from '../../words/words.ts';
+import { type Approval, readApproval, Unapproved } from '../approvers.tsx';
 import { limitFields, limitsOf, ShownLimits } from './agent-limits.tsx';
 import { keyFields } from './api-key-form.tsx';
 import { apiKeysPath } from './api-key-list.tsx';
@@ -29,6 +30,11 @@ const newAgentSchema = z.object({ ...keyFields, ...limitFields });
 
 /** `/settings/api-keys/agent` creates a key for an agent; `/settings/api-keys/:keyId` connects a client with it. */
 export function agentKeyPages(scope: Api, deps: ApiDependencies): void {
+  /** Null for a key that needs no approval. */
+  const approvalOf = async (request: FastifyRequest, { agentLimits, createdBy }: ApiKeySummary) =>
+    readAgentLimits(agentLimits)?.approvalAbove === undefined
+      ? null
+      : await readApproval(deps, request, createdBy);
   const newKey = page<NewAgentKeyProps>(scope, newAgentKeyPath, 'admin', () => ({}), NewAgentKey);
   newKey.form(newAgentKeyPath, confirmed('admin'), newAgentSchema, async (request, entries) => {
     const { name, expiresInDays, ...limits } = entries;
@@ -37,20 +43,21 @@ export function agentKeyPages(scope: Api, deps: ApiDependencies): void {
     const { plaintext, key } = await createApiKey(deps, {
       ...{ ...actingIn(request), name, expiresAt, agentLimits },
     });
-    return { created: { plaintext, key } };
+    return { created: { plaintext, key, approval: await approvalOf(request, key) } };
   });
   const read = async (request: FastifyRequest) => {
     const { owner } = contextOf(request);
     const key = await findAgentKey(deps.db, owner, idInPath(request, 'keyId', 'key'));
     const limits = readAgentLimits(key.agentLimits);
     const currencies = limits === null ? [] : [{ id: key.id, currency: limits.currency }];
-    return { key, limits, taken: (await takenByKeys(deps.db, currencies)).get(key.id) ?? 0n };
+    const taken = (await takenByKeys(deps.db, currencies)).get(key.id) ?? 0n;
+    return { apiKey: key, limits, taken, approval: await approvalOf(request, key) };
   };
   page(scope, `${apiKeysPath}/:keyId`, 'viewer', read, AgentKey);
 }
 
 interface NewAgentKeyProps {
-  created?: { key: ApiKeySummary; plaintext: string };
+  created?: { key: ApiKeySummary; plaintext: string; approval: Approval | null };
 }
 
 function NewAgentKey({ created }: NewAgentKeyProps) {
@@ -76,6 +83,7 @@ function NewAgentKey({ created }: NewAgentKeyProps) {
             <ShownOnce title="Agent key created" text={created.plaintext} label="API key">
               <p>Copy this key now and store it safely. You won't be able to see it again.</p>
             </ShownOnce>
+            <Unapproved approval={created.approval} what="refunds of this key" />
             <FirstCall apiKey={created.key} />
             <Snippets plaintext={created.plaintext} />
           </>
@@ -86,19 +94,21 @@ function NewAgentKey({ created }: NewAgentKeyProps) {
 }
 
 interface AgentKeyProps {
-  key: ApiKeySummary;
+  apiKey: ApiKeySummary;
   /** Null for a row that cannot be read. */
   limits: AgentLimits | null;
   /** What it has refunded in the last 24 hours, in minor units. */
   taken: bigint;
+  approval: Approval | null;
 }
 
-function AgentKey({ key, limits, taken }: AgentKeyProps) {
+function AgentKey({ apiKey: key, limits, taken, approval }: AgentKeyProps) {
   const { environment } = useMember();
   if (isForPart(useRequest())) return <FirstCall apiKey={key} />;
   return (
     <Frame title={key.name === '' ? `Agent key ...${key.lastFour}` : key.name} section="api-keys">
       <div class="stack">
+        <Unapproved approval={approval} what="refunds of this key" />
         <FirstCall apiKey={key} />
         {limits === null ? null : (
           <Card id="limits" title="Limits">

@@ -9,6 +9,7 @@ import type { Waiting } from '#shared/refunds/model/waiting.ts';
 import { Notice } from '../../components/notice.tsx';
 import { Sentence } from '../../components/values.tsx';
 import { disputedWords } from '../../words/words.ts';
+import { type Approval, Approvers } from '../approvers.tsx';
 import { nextStep } from './next-step.ts';
 
 interface AlertsProps {
@@ -22,6 +23,8 @@ interface AlertsProps {
   decision: StoredDecision;
   /** Why the user may not approve it; null when they may. */
   approvalRefusal: string | null;
+  /** Who can; null when it does not await approval. */
+  approval: Approval | null;
   now: Date;
 }
 
@@ -33,6 +36,7 @@ export function Alerts({
   isUncertain,
   decision,
   approvalRefusal,
+  approval,
   now,
 }: AlertsProps) {
   const { status, failureCode, failureMessage, work } = refund;
@@ -55,6 +59,7 @@ export function Alerts({
           {approvalReasons(decision, refund.currency).map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
+          {approval === null ? null : <Approvers approval={approval} />}
         </Notice>
       ) : null}
       {denial === null ? null : (

@@ -2,10 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
-import { nameActors } from '#shared/audit/actors.ts';
 import { encodeCursor, type Position } from '#shared/platform/cursor.ts';
 import { approvalReasons, denialReason, readDecision } from '#shared/policies/decision.ts';
-import { findApprovers } from '#shared/refunds/decisions/four-eyes.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import { searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { ButtonLink, Link } from '../../components/button.tsx';
@@ -18,6 +16,7 @@ import { cursorIn } from '../../http/filter.ts';
 import { page } from '../../http/page.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { reasonWords, requesterWords } from '../../words/words.ts';
+import { Approvers } from '../approvers.tsx';
 import { Disputed } from './alerts.tsx';
 import { Reject } from './decision-dialogs.tsx';
 import { addDecisions, type Undecided } from './decisions.ts';
@@ -57,20 +56,14 @@ type Waiting = Awaited<ReturnType<typeof readWaiting>>;
 
 /** What a person needs to know to decide about a refund. */
 async function readWaiting(deps: ApiDependencies, request: FastifyRequest, id?: string) {
-  const context = contextOf(request);
   const detail = await readDetail(deps, request, id);
-  const { refund, events, names, approvalRefusal } = detail;
+  const { events, names } = detail;
   const requester = events[0]?.actor ?? '';
-  const mayDecide = mayAct(context.role, 'operator');
-  const approvers = mayDecide && approvalRefusal === null ? [] : await findApprovers(deps, refund);
-  const approverNames = await nameActors(deps.db, context.owner.organizationId, approvers);
   return {
     ...detail,
-    mayDecide,
+    mayDecide: mayAct(contextOf(request).role, 'operator'),
     who: names.get(requester) ?? requester,
     decision: readDecision(events[0]?.detail),
-    /** Those who can approve it, when the user cannot. */
-    approvers: [...approverNames.values()],
   };
 }
 
@@ -172,9 +165,9 @@ function WaitingRefund({ waiting }: WaitingProps) {
 /** The bar with the decisions that the user may make, or who can make them. */
 function Decide({ waiting }: WaitingProps) {
   const { role } = useMember();
-  const { refund, approvalRefusal, approvers, mayDecide } = waiting;
+  const { refund, approvalRefusal, approval, mayDecide } = waiting;
   const to = `${path}/${refund.id}`;
-  const who = approvers.length === 0 ? null : <p class="muted">Can approve: {namesOf(approvers)}.</p>;
+  const who = approval === null ? null : <Approvers approval={approval} />;
   if (!mayDecide) {
     return (
       <div class="action-bar card row">
@@ -202,13 +195,4 @@ function Decide({ waiting }: WaitingProps) {
       <Reject to={`${to}/reject`} shortcut="r" />
     </div>
   );
-}
-
-/** The most members that are named. */
-const maxNamed = 5;
-
-function namesOf(names: readonly string[]): string {
-  const named = names.slice(0, maxNamed).join(', ');
-  const more = names.length - maxNamed;
-  return more > 0 ? `${named} and ${more} more` : named;
 }

@@ -26,6 +26,7 @@ import { idInPath } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
+import { type Approval, readApproval } from '../approvers.tsx';
 import { Alerts } from './alerts.tsx';
 import { Decisions } from './decision-dialogs.tsx';
 import { addDecisions, decisionNames, type Undecided } from './decisions.ts';
@@ -61,6 +62,8 @@ interface RefundDetail {
   names: ReadonlyMap<string, string>;
   /** Why the user may not approve it; null when they may, or when it does not await approval. */
   approvalRefusal: string | null;
+  /** Who can approve it; null when it does not await approval. */
+  approval: Approval | null;
   now: Date;
 }
 
@@ -104,6 +107,7 @@ export async function readDetail(
     mayDecide && created !== null
       ? await readApprovalRefusal(deps, refund, created.actor, context.actor)
       : null;
+  const approval = refund.status === 'pending' ? await readApproval(deps, request, refund.requester) : null;
   const now = deps.clock.now();
   const waiting = waitingOf(refund, refund.work, requiredSince, now);
   return {
@@ -117,6 +121,7 @@ export async function readDetail(
     isUncertain,
     names,
     approvalRefusal,
+    approval,
     now,
   };
 }
@@ -214,7 +219,7 @@ function Actions({ detail, isForceable }: DetailProps) {
 
 function State({ detail }: DetailProps) {
   const { refund, waiting, payment, account, others, events, created } = detail;
-  const { isUncertain, names, approvalRefusal, now } = detail;
+  const { isUncertain, names, approvalRefusal, approval, now } = detail;
   const who = created === null ? null : (names.get(created.actor) ?? null);
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
@@ -222,7 +227,7 @@ function State({ detail }: DetailProps) {
     <Live id="state" from={`/refunds/${refund.id}`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts
-          {...{ refund, payment, waiting, isUncertain, approvalRefusal, now }}
+          {...{ refund, payment, waiting, isUncertain, approvalRefusal, approval, now }}
           decision={readDecision(created?.detail)}
         />
         <div class="columns">

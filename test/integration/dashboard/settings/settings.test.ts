@@ -7,7 +7,6 @@ import { newId } from '#shared/platform/ids.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
-import { newPayment } from '#test/support/refunds/payments.ts';
 import { everyCell } from '#test/support/stores/database-content.ts';
 import { useService } from '#test/support/use-service.ts';
 
@@ -161,51 +160,6 @@ describe('API keys', () => {
     const { text } = await viewer.visitor.get(apiKeys);
     expect(rowOf(text, agent.id)).toContain('>Agent<');
     expect(rowOf(text, id)).not.toContain('>Agent<');
-  });
-
-  test('are created for agents with limits, and the list shows these with what is used', async () => {
-    const limits = { currency: 'USD', maxPerRefund: '50', maxPerDay: '1,500.00', approvalAbove: '40' };
-    const fields = form({ name: 'Support agent', reasons: 'other', ...limits });
-    const [plaintext = ''] = keyPattern.exec((await admin.visitor.post(apiKeys, fields)).text) ?? [];
-    const key = await service.deps.db.apiKey.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
-    expect(key.agentLimits).toEqual({
-      ...{ currency: 'usd', maxPerRefund: 5_000, maxPerDay: 150_000, approvalAbove: 4_000 },
-      reasons: ['other'],
-    });
-    const body = { transactionId: await newPayment(service), amount: 950, reason: 'other' };
-    expect((await service.call('POST', '/v1/refunds', { key: plaintext, body })).status).toBe(200);
-    const row = rowOf((await viewer.visitor.get(apiKeys)).text, key.id);
-    for (const shown of [
-      ...['9.50 USD of 1,500.00 USD in 24 hours', '50.00 USD per refund', 'USD only, for: Other'],
-      ...['40.00 USD per payment without approval', `/refunds?apiKeyId=${key.id}`],
-    ]) {
-      expect(row).toContain(shown);
-    }
-  });
-
-  test.each([
-    ['limits without a currency', { maxPerRefund: '50' }, 'id="currency-problem">Enter the currency'],
-    ['an unknown currency', { currency: 'xxx' }, 'id="currency-problem">Enter the currency'],
-    [
-      'a limit of nothing',
-      { currency: 'usd', maxPerDay: '0' },
-      'id="maxPerDay-problem">Must be more than 0.',
-    ],
-    [
-      'an amount in words',
-      { currency: 'usd', maxPerRefund: 'few' },
-      'id="maxPerRefund-problem">Enter a number',
-    ],
-    [
-      'a scope that no agent may have',
-      { currency: 'usd', scopes: 'refunds:approve' },
-      'id="scopes-problem">An agent key may have',
-    ],
-  ] as const)('are not created for agents with %s', async (_what, fields, problem) => {
-    const count = await service.deps.db.apiKey.count();
-    const { status, text } = await admin.visitor.post(apiKeys, form(fields));
-    expect([status, text.includes(problem)]).toEqual([400, true]);
-    expect(await service.deps.db.apiKey.count()).toBe(count);
   });
 
   /** The row of a key in the page. */
