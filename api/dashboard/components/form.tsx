@@ -50,6 +50,12 @@ interface FormProps {
   choices?: Readonly<Record<string, Choices>>;
   /** What its fields show at first. */
   initial?: unknown;
+  /** The same with what is wrong with them, where the page has read the form itself. */
+  entries?: FormState;
+  /** For what follows its fields. */
+  id?: string;
+  /** Shown beside its button, in a line that stays in sight. */
+  bar?: ComponentChildren;
   /** The id of the element that the response replaces; otherwise the response is a page. */
   answeredIn?: string;
   /** The page to return to without a change. */
@@ -65,12 +71,14 @@ interface FormProps {
 /** A form that changes something, as a card. */
 export function Form(props: FormProps) {
   const { to, submit, title, schema, choices, initial, answeredIn: id, children } = props;
-  const { cancel, isWide, isNarrow, isSecondary } = props;
-  const entries = useSubmitted(to) ?? { body: initial, problems: {} };
+  const { cancel, isWide, isNarrow, isSecondary, bar } = props;
+  const submitted = useSubmitted(to);
+  const entries = props.entries ?? submitted ?? { body: initial, problems: {} };
   const button = <Submit kind={isSecondary ? undefined : 'primary'}>{submit}</Submit>;
   return (
     <form
       {...postedTo(useAddress(to), id)}
+      id={props.id}
       class={isNarrow ? 'card stack narrow' : 'card stack'}
       aria-label={title}
     >
@@ -84,8 +92,9 @@ export function Form(props: FormProps) {
       {isWide ? (
         button
       ) : (
-        <div class="row">
+        <div class={bar === undefined ? 'row' : 'row action-bar'}>
           {button}
+          {bar}
           {cancel === undefined ? null : <ButtonLink to={cancel}>Cancel</ButtonLink>}
         </div>
       )}

@@ -5,6 +5,7 @@ import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor, Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { type SentField, sentForm } from '../../support/dashboard/sent-form.ts';
+import { newPerson } from '../../support/people.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -54,6 +55,8 @@ const auditEntries = () =>
 beforeAll(async () => {
   base = `/dashboard/${service.organization.id}/test`;
   ({ visitor: admin } = await signInMember(service, 'admin'));
+  // Can approve what the admin requests.
+  await newPerson(service.deps, service.organization.id, 'operator');
 });
 beforeEach(() => store(full, empty));
 
@@ -204,6 +207,59 @@ describe('the form of a policy', () => {
   });
 });
 
+describe('the rows of the form', () => {
+  /** The titles of those that can be added, and the fields in the others. */
+  const rowsOf = (text: string) => {
+    const parts = text.split(/<details class="more added">(.*?)<\/details>/s);
+    return {
+      offered: parts.flatMap((part, index) => (index % 2 === 1 ? [/<summary>(.*?)</.exec(part)?.[1]] : [])),
+      shown: parts.filter((_, index) => index % 2 === 0).join(''),
+    };
+  };
+
+  test('are shown once they have something, and are offered one by one otherwise', async () => {
+    await store(full, { ...empty, windowDays: 14, maxPercent: 80 });
+    const bare = rowsOf((await admin.get(`${base}/policies/edit?name=Nothing+said`)).text);
+    expect(bare.offered).toHaveLength(14);
+    for (const field of ['windowDays', 'maxPercent']) expect(bare.shown).toContain(`name="${field}"`);
+    expect(bare.shown).not.toContain('name="velocity.perTransaction"');
+    const { text } = await admin.get(`${base}/policies/edit?name=${encodeURIComponent(full.name)}`);
+    expect(rowsOf(text).offered).toEqual([]);
+  });
+
+  test('are shown with what is wrong with them', async () => {
+    const page = await send('', await opened(empty.name, { 'velocity.perTransaction': 'few' }));
+    expect(rowsOf(page.text).shown).toContain('id="velocity.perTransaction-problem"');
+  });
+});
+
+test('a threshold that nobody can approve is saved once the admin has seen that, and what to do', async () => {
+  const { id } = await service.addOrganization('Alone');
+  const { visitor: owner } = await signInMember(service, 'owner', id);
+  const policies = `/dashboard/${id}/test/policies`;
+  const { text } = await owner.get(`${policies}/new`);
+  const form: SentField[] = [
+    ...without(formIn({ text }), ['name', 'approvalAbove.dashboard', 'amountsIn']),
+    ...Object.entries({ name: 'Ask', 'approvalAbove.dashboard': '50', amountsIn: 'usd' }),
+  ];
+  const warned = await owner.post(policies, form);
+  expect(warned.status).toBe(400);
+  for (const words of ['Nobody can approve', 'No other member can approve.', 'Save anyway']) {
+    expect(warned.text).toContain(words);
+  }
+  for (const page of ['members', 'approvals']) {
+    expect(warned.text).toContain(`href="/dashboard/${id}/test/settings/${page}"`);
+  }
+  const names = async () => (await listPolicies(service.deps.db, id)).map(({ name }) => name);
+  expect(await names()).not.toContain('Ask');
+  expect((await owner.post(policies, formIn(warned))).status).toBe(303);
+  expect(await names()).toContain('Ask');
+  // It is not said again of a threshold that is stored.
+  const edited = formIn(await owner.get(`${policies}/edit?name=Ask`));
+  const changed: SentField[] = [...without(edited, ['windowDays']), ['windowDays', '7']];
+  expect((await owner.post(policies, changed)).status).toBe(303);
+});
+
 describe('deleting a policy', () => {
   test('asks in a dialog and leaves the other policies', async () => {
     const { text } = await admin.get(`${base}/policies`);
@@ -342,12 +398,25 @@ describe('a replay', () => {
     expect(await stored()).toEqual(parsed(current));
   });
 
+  test('counts the refunds of test and live, which both change', async () => {
+    await newRefund(service, { amount: 1_500 });
+    const live = base.replace(/test$/, 'live');
+    const form = formIn(await admin.get(`${live}/policies/edit?name=${encodeURIComponent(empty.name)}`));
+    const { text } = await admin.post(`${live}/policies/replay`, form);
+    const inTest = await service.deps.db.refund.count({ where: { environment: 'test' } });
+    expect([...text.matchAll(/of (\d+ \w+) refunds/g)].map(([, counted]) => counted)).toEqual([
+      '0 live',
+      `${inTest} test`,
+    ]);
+    expect(text).toContain('Saving affects new refunds in test and live at once.');
+  });
+
   test('that follows the form is a part of the page, or says what is wrong with a field', async () => {
     const part = async (windowDays: string) => {
       const form = await opened(empty.name, { windowDays });
       return await admin.post(`${base}/policies/replay`, form, { headers: { 'hx-request': 'true' } });
     };
-    expect((await part('5')).text).toMatch(/^<section[^>]*aria-labelledby="replay"/);
+    expect((await part('5')).text).toMatch(/^<section[^>]*aria-labelledby="replay-test"/);
     expect((await part('x')).text).toContain('No replay. Refund window (days): Must be a whole number');
   });
 });

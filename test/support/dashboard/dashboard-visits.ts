@@ -257,6 +257,10 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     policies: open('/policies'),
     'policies-viewer': open('/policies', viewer),
     'policies-new': open('/policies/new'),
+    'policies-add': open('/policies/new', {}, async (page) => {
+      await page.getByText('Add a limit').click();
+      await page.getByText('Refund window', { exact: true }).click();
+    }),
     'policies-edit': open(electronics),
     'policies-problem': open(
       electronics,
@@ -267,7 +271,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       }),
     ),
     'policies-replay': open('/policies/edit?name=Everything+else&block=api', {}, (page) =>
-      heading(page, 'Replay of the last 90 days'),
+      heading(page, 'Replay of the last 90 days, test'),
     ),
     'policies-delete': open('/policies', {}, opens('Delete')),
     webhooks: open('/webhooks'),

@@ -4,6 +4,7 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
 import { type Replay, replayedDays, replayPolicies } from '#shared/insights/replay.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { type Policy, policySchema } from '#shared/policies/policy.ts';
 import { digestPolicies } from '#shared/policies/policy-file.ts';
@@ -17,8 +18,10 @@ import { leadTo, page } from '../../http/page.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { asSentence } from '../../words/words.ts';
+import { isUnapproved, readApproval } from '../approvers.tsx';
 import {
   checkEnteredPolicy,
+  type EnteredPolicy,
   enteredPolicyOf,
   fileWith,
   newEnteredPolicy,
@@ -44,6 +47,14 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     return (await changePolicies(deps, { ...target, change: fileOf })) === 'saved';
   };
 
+  /** Who can first approve what the form holds back and the stored policy does not; null when someone can now, or need not. */
+  const findUnapproved = async (request: FastifyRequest, { policy, replaces }: PolicyFormProps) => {
+    const stored = (await policiesFor(request)).find(({ name }) => name === replaces);
+    if (!addsApproval(stored === undefined ? null : enteredPolicyOf(stored), policy)) return null;
+    const approval = await readApproval(deps, request, contextOf(request).actor);
+    return isUnapproved(approval) ? approval : null;
+  };
+
   const readPolicies = async (request: FastifyRequest) => ({ policies: await policiesFor(request) });
   const policies = page(scope, '/policies', 'viewer', readPolicies, PoliciesPage);
   policies.button('/policies/delete', admin, async (request, _entries, reply) => {
@@ -65,6 +76,11 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     const form = enteredIn(body);
     const reading = checkEnteredPolicy(await policiesFor(request), form.policy, form.replaces);
     if (reading.kind === 'invalid') return refuse(reply, form, reading.problems);
+    const unapproved = entered(body, 'unapproved') === '' ? await findUnapproved(request, form) : null;
+    if (unapproved !== null) {
+      reply.code(400);
+      return <Editor {...form} unapproved={unapproved} />;
+    }
     const fileOf = (stored: readonly Policy[]) => fileWith(stored, form.policy, form.replaces);
     if (await change(request, fileOf)) return leadTo('/policies', 'policies-saved');
     return conflicted(reply, form);
@@ -76,7 +92,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     const reading = checkEnteredPolicy(current, form.policy, form.replaces);
     if (reading.kind === 'invalid') return refuse(reply, form, reading.problems);
     if (digestPolicies(current) !== form.basedOn) return conflicted(reply, form);
-    return <Editor {...form} {...(await readReplay(deps, request, current, reading.value))} />;
+    return <Editor {...form} {...(await readReplays(deps, request, current, reading.value))} />;
   });
 }
 
@@ -108,25 +124,37 @@ async function readEdited(deps: ApiDependencies, request: FastifyRequest): Promi
   const blocking = { ...enteredPolicyOf(policy), [`enforce.${block}`]: 'yes' };
   const reading = checkEnteredPolicy(policies, blocking, policy.name);
   const proposed = reading.kind === 'valid' ? reading.value : policies;
-  return { ...stored, policy: blocking, ...(await readReplay(deps, request, policies, proposed)) };
+  return { ...stored, policy: blocking, ...(await readReplays(deps, request, policies, proposed)) };
 }
 
-/** What the proposed policies would have decided, or why that was not found out. */
-async function readReplay(
+/** What the proposed policies would have decided in test and live, or why that was not found out. */
+async function readReplays(
   deps: ApiDependencies,
   request: FastifyRequest,
   current: readonly Policy[],
   proposed: readonly Policy[],
-): Promise<Pick<EditorProps, 'replay' | 'problems'>> {
+): Promise<Pick<EditorProps, 'replays' | 'problems'>> {
+  const { organizationId } = contextOf(request).owner;
+  const sets = { current, proposed };
   try {
-    const sets = { current, proposed };
-    return { replay: await replayPolicies(deps, contextOf(request).owner, sets) };
+    const replays = {
+      test: await replayPolicies(deps, { organizationId, environment: 'test' }, sets),
+      live: await replayPolicies(deps, { organizationId, environment: 'live' }, sets),
+    };
+    return { replays };
   } catch (error) {
     const isBusy = error instanceof ServiceError && error.code === 'service_unavailable';
     // A page opens without it; a part of one keeps what it showed.
     if (!isBusy || isForPart(request)) throw error;
     return { problems: { form: error.message } };
   }
+}
+
+/** Whether an edited policy asks for approval in a way in which the one before does not. */
+function addsApproval(before: EnteredPolicy | null, policy: EnteredPolicy): boolean {
+  return policyFields.some(
+    ({ name }) => name.startsWith('approvalAbove') && policy[name] !== '' && policy[name] !== before?.[name],
+  );
 }
 
 /** Null for a policy that was renamed or deleted since the page was opened. */
@@ -158,15 +186,17 @@ function PoliciesPage({ policies, problem }: PoliciesPageProps) {
   );
 }
 
-type EditorProps = PolicyFormProps & { replay?: Replay };
+type EditorProps = PolicyFormProps & { replays?: Readonly<Record<Environment, Replay>> };
 
 /** The form, beside what its policy would have decided, which follows the form as it changes. */
-function Editor({ replay, ...form }: EditorProps) {
+function Editor({ replays, ...form }: EditorProps) {
   const address = useAddress('/policies/replay');
   const { environment, query } = useMember();
   const block = Object.entries(initiators).find(([initiator]) => initiator === entered(query, 'block'));
-  const result = replay && <ReplayCard replay={replay} />;
-  if (isForPart(useRequest())) return result ?? <NoReplay problems={form.problems} />;
+  const shown = environment === 'test' ? (['test', 'live'] as const) : (['live', 'test'] as const);
+  const result =
+    replays && shown.map((each) => <ReplayCard key={each} environment={each} replay={replays[each]} />);
+  if (isForPart(useRequest())) return <>{result ?? <NoReplay problems={form.problems} />}</>;
   return (
     <Frame title={form.replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
       <div class="with-beside">
@@ -181,8 +211,8 @@ function Editor({ replay, ...form }: EditorProps) {
           {block && <Notice tone="wait">Save to block what this policy denies {block[1]}.</Notice>}
           {result ?? (
             <p class="muted">
-              Change a field to see what the policies would have decided about the {environment} refunds of
-              the last {replayedDays} days.
+              Change a field to see what the policies would have decided about the refunds of the last{' '}
+              {replayedDays} days, in test and live.
             </p>
           )}
         </div>

@@ -26,12 +26,8 @@ function flag(title: string, no = 'Not blocked', yes = 'Blocked') {
 }
 
 /** A field for each way to request a refund. */
-function bySource(of: (title: string) => z.ZodType, words: string) {
-  return z.object({
-    api: of(`API, ${words}`),
-    dashboard: of(`Dashboard, ${words}`),
-    mcp: of(`Agents, ${words}`),
-  });
+function bySource(of: (title: string) => z.ZodType) {
+  return z.object({ api: of('API'), dashboard: of('Dashboard'), mcp: of('Agents') });
 }
 
 const oneRequester = 'A person and the API keys that they created are one requester.';
@@ -47,7 +43,7 @@ export function policyFormSchema(unit: string) {
   const decimal = { format: 'decimal' };
   const amount = (title: string, hint?: string) =>
     field('amount', unit === '' ? title : `${title} (${unit})`, hint, decimal);
-  const above = () => bySource((title) => amount(title), 'above');
+  const above = () => bySource((title) => amount(title));
   return z.object({
     name: field('text', 'Name', 'Shown in policy decisions.', { maxLength: 100 }),
     priority: number('Priority', 'Lower numbers are checked first.'),
@@ -95,58 +91,81 @@ export function policyFormSchema(unit: string) {
     }),
     approvalAbove: above(),
     approvalAbovePerRequesterDay: above(),
-    holdSeconds: bySource((title) => number(title), 'for seconds'),
-    enforce: z.object({ api: flag('By API'), dashboard: flag('In the dashboard') }),
+    holdSeconds: bySource((title) => number(title)),
+    enforce: z.object({ api: flag('API'), dashboard: flag('Dashboard') }),
   });
 }
+
+const sources = (name: string) => ['api', 'dashboard', 'mcp'].map((source) => `${name}.${source}`);
 
 /** The fields above the groups. */
 export const firstFields = ['name', 'priority', 'amountsIn'];
 
-const sources = (name: string) => ['api', 'dashboard', 'mcp'].map((source) => `${name}.${source}`);
+/** What is added at once: a field, or several side by side. */
+export interface FieldRow {
+  title: string;
+  /** Of several fields with short labels. */
+  note?: string;
+  fields: readonly string[];
+}
 
-/** Fields under a title, in rows. */
-export const fieldGroups: readonly { legend: string; note: string; rows: string[][] }[] = [
+/** Rows under a title, each added when it is needed. */
+export const fieldGroups: readonly { legend: string; note: string; add: string; rows: FieldRow[] }[] = [
   {
     legend: 'Applies to',
     note: 'All conditions must match; without any, the policy applies to every refund. The requester chooses the reason and the metadata, so a policy that matches on them should not allow more than the others.',
+    add: 'Add a condition',
     rows: [
-      ['match.processors'],
-      ['match.reasons'],
-      ['match.currencies'],
-      ['match.amount.min', 'match.amount.max'],
-      ['match.metadata'],
+      { title: 'Processors', fields: ['match.processors'] },
+      { title: 'Reasons', fields: ['match.reasons'] },
+      { title: 'Payment currencies', fields: ['match.currencies'] },
+      { title: 'Refunded amount', fields: ['match.amount.min', 'match.amount.max'] },
+      { title: 'Metadata', fields: ['match.metadata'] },
     ],
   },
   {
     legend: 'Limits',
-    note: 'An empty field means no limit.',
+    note: 'A limit that is left empty is not set.',
+    add: 'Add a limit',
     rows: [
-      ['finalSale', 'windowDays', 'maxPercent'],
-      ['maxAmount.amount', 'maxAmount.currency'],
-      ['velocity.perTransaction', 'velocity.perDay.count', 'velocity.perDay.amount'],
-      ['velocity.perRequesterDay.count', 'velocity.perRequesterDay.amount'],
+      { title: 'Refund window', fields: ['windowDays'] },
+      { title: 'Final sale', fields: ['finalSale'] },
+      { title: 'Share of a payment', fields: ['maxPercent'] },
+      { title: 'Amount per payment', fields: ['maxAmount.amount', 'maxAmount.currency'] },
+      { title: 'Refunds per payment', fields: ['velocity.perTransaction'] },
+      { title: 'In 24 hours', fields: ['velocity.perDay.count', 'velocity.perDay.amount'] },
+      {
+        title: 'Per requester in 24 hours',
+        fields: ['velocity.perRequesterDay.count', 'velocity.perRequesterDay.amount'],
+      },
     ],
   },
   {
-    legend: 'Approval',
-    note: "A refund requires approval when the payment's refunds, including this one, exceed the amount. Enter 0 for all refunds, or leave empty for none.",
-    rows: [sources('approvalAbove')],
-  },
-  {
-    legend: 'Approval per requester',
-    note: `A refund also requires approval when all refunds of its requester in 24 hours, including this one, exceed the amount. ${oneRequester}`,
-    rows: [sources('approvalAbovePerRequesterDay')],
-  },
-  {
-    legend: 'Hold before sending',
-    note: 'A held refund can still be undone. Enter up to 3600 seconds from its creation or approval, or leave empty to send it at once.',
-    rows: [sources('holdSeconds')],
-  },
-  {
-    legend: 'Denied refunds',
-    note: 'A denied refund that is not blocked is created anyway. Those requested by agents or with agent keys are always blocked.',
-    rows: [['enforce.api', 'enforce.dashboard']],
+    legend: 'By who requests',
+    note: 'Separately for the API, the dashboard and agents.',
+    add: 'Add an approval, a hold or a block',
+    rows: [
+      {
+        title: 'Approval above',
+        note: "When the payment's refunds, including this one, exceed the amount. Enter 0 for all refunds.",
+        fields: sources('approvalAbove'),
+      },
+      {
+        title: 'Approval per requester above',
+        note: `When all refunds of the requester in 24 hours, including this one, exceed the amount. ${oneRequester}`,
+        fields: sources('approvalAbovePerRequesterDay'),
+      },
+      {
+        title: 'Hold before sending (seconds)',
+        note: 'Up to 3600, from its creation or approval. A held refund can still be undone.',
+        fields: sources('holdSeconds'),
+      },
+      {
+        title: 'Denied refunds',
+        note: 'A denied refund that is not blocked is created anyway. Those of agents are always blocked.',
+        fields: ['enforce.api', 'enforce.dashboard'],
+      },
+    ],
   },
 ];
 
@@ -159,8 +178,12 @@ export interface PolicyField {
 
 /** All fields of the form. */
 export const policyFields: readonly PolicyField[] = Object.entries(propertiesOf(policyFormSchema(''))).map(
-  ([name, property]) => ({
-    ...{ name, label: property.title },
-    kind: (property as Property & { kind: PolicyFieldKind }).kind,
-  }),
+  ([name, property]) => {
+    const row = fieldGroups.flatMap(({ rows }) => rows).find(({ fields }) => fields.includes(name));
+    return {
+      name,
+      label: row?.note === undefined ? property.title : `${row.title}, ${property.title}`,
+      kind: (property as Property & { kind: PolicyFieldKind }).kind,
+    };
+  },
 );

@@ -1,9 +1,11 @@
 import { maxReplayed, type PolicyOutcome, type Replay, replayedDays } from '#shared/insights/replay.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Link } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Amount, Moment, Sentence } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
+import { dashboardPath } from '../../http/paths.ts';
 import { inWhole } from '../../words/numbers.ts';
 
 /** How many refunds the page lists. */
@@ -16,14 +18,15 @@ const outcomes: Readonly<Record<PolicyOutcome, readonly [words: string, tone: To
   allowed: ['Allowed', 'good'],
 };
 
-/** What the edited policies would have decided about the refunds of the last days, beside the saved ones. */
-export function ReplayCard({ replay }: { replay: Replay }) {
-  const { environment } = useMember();
+/** What the edited policies would have decided about the refunds of the last days in an environment, beside the saved ones. */
+export function ReplayCard({ environment, replay }: { environment: Environment; replay: Replay }) {
+  const { organization } = useMember();
+  const refunds = `${dashboardPath}/${organization.id}/${environment}/refunds`;
   const { refundCount, skippedCount, isCutOff, current, proposed, changedCount, affected, unknown } = replay;
   const shown = affected.slice(0, mostShown);
   const period = `the last ${replayedDays} days`;
   return (
-    <Card id="replay" title={`Replay of ${period}`}>
+    <Card id={`replay-${environment}`} title={`Replay of ${period}, ${environment}`}>
       <p>
         <strong>
           Would have blocked {inWhole(proposed.blocked)} of {inWhole(refundCount)} {environment} refunds, and
@@ -47,7 +50,7 @@ export function ReplayCard({ replay }: { replay: Replay }) {
             {shown.map(({ refund, reason, ...decided }) => (
               <li key={refund.id} class="stack-tight">
                 <div class="row">
-                  <Link to={`/refunds/${refund.id}`}>
+                  <Link to={`${refunds}/${refund.id}`}>
                     <Amount amount={refund.amount} currency={refund.currency} />
                   </Link>
                   <Moment at={refund.createdAt} />
