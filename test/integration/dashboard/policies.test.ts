@@ -233,7 +233,7 @@ describe('the rows of the form', () => {
   });
 });
 
-test('a threshold that nobody can approve is saved once the admin has seen that, and what to do', async () => {
+test('a threshold that no one can approve is saved once the admin has seen that, and what to do', async () => {
   const { id } = await service.addOrganization('Alone');
   const { visitor: owner } = await signInMember(service, 'owner', id);
   const policies = `/dashboard/${id}/test/policies`;
@@ -244,7 +244,7 @@ test('a threshold that nobody can approve is saved once the admin has seen that,
   ];
   const warned = await owner.post(policies, form);
   expect(warned.status).toBe(400);
-  for (const words of ['Nobody can approve', 'No other member can approve.', 'Save anyway']) {
+  for (const words of ['No one can approve', 'No other member can approve.', 'Save anyway']) {
     expect(warned.text).toContain(words);
   }
   for (const page of ['members', 'approvals']) {

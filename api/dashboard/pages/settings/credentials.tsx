@@ -119,7 +119,7 @@ function Credentials({ processor, isSetUp, schema }: CredentialsProps) {
   const submit = isSetUp ? 'Replace credentials' : 'Set up';
   return (
     <SettingsFrame page="accounts" title={title}>
-      <Form to={to} submit={submit} cancel={accounts}>
+      <Form to={to} submit={submit} cancel={accounts} focus={Object.keys(schema.shape)[0] ?? ''}>
         <p class="muted">
           {isSetUp
             ? `Use credentials of the same ${displayName} account, because refunds in progress are looked up with them. `

@@ -3,10 +3,10 @@ import { mayAct } from '#shared/access/roles.ts';
 import { nameActors } from '#shared/audit/actors.ts';
 import type { Stores } from '#shared/platform/database.ts';
 import { findNextApproval } from '#shared/refunds/decisions/four-eyes.ts';
-import { Link } from '../components/button.tsx';
-import { Notice } from '../components/notice.tsx';
-import { Sentence } from '../components/values.tsx';
-import { contextOf, useMember } from '../http/access.ts';
+import { Link } from '../../components/button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Sentence } from '../../components/values.tsx';
+import { contextOf, useMember } from '../../http/access.ts';
 
 /** The members who can approve something first. */
 export interface Approval {
@@ -31,7 +31,7 @@ export function isUnapproved({ names, from }: Approval): boolean {
   return names.length === 0 || from !== null;
 }
 
-/** Who can approve, from when on, and what those may do about it whom nobody can help now. */
+/** Who can approve, from when on, and what to do about it when no one can now. */
 export function Approvers({ approval }: { approval: Approval }) {
   const { names, from } = approval;
   const who = namesOf(names);
@@ -68,12 +68,12 @@ function Choices() {
   );
 }
 
-/** Warns of what requires an approval that nobody can give now. @param what it is, in the plural. */
+/** Warns of what requires an approval that no one can give now. @param what it is, in the plural. */
 export function Unapproved({ approval, what }: { approval: Approval | null; what: string }) {
   if (approval === null || !isUnapproved(approval)) return null;
   return (
     <Notice tone="warn">
-      <strong>Nobody can approve {what} now.</strong> An approval takes two people, and a new member can't
+      <strong>No one can approve {what} now.</strong> An approval takes two people, and a new member can't
       approve what those who invited them request.
       <Approvers approval={approval} />
     </Notice>
