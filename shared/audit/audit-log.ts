@@ -75,6 +75,7 @@ export const auditActions = {
   'organization.second_factor_required': 'Required second factor',
   'organization.second_factor_optional': 'Stopped requiring second factor',
   'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
+  'organization.hourly_confirmation_set': 'Set how often refunds ask for a confirmation',
   'organization.refund_columns_set': 'Set columns of refunds',
 } as const;
 

@@ -34,6 +34,14 @@ export async function setFourEyesDays(
   await changeSetting(deps, change, 'organization.four_eyes_days_set', 'fourEyesDays', days);
 }
 
+/** Sets whether refunds that a threshold lets pass ask for a confirmation once an hour. An unchanged setting is not written. */
+export async function setHourlyConfirmation(
+  deps: Stores,
+  { isHourly, ...change }: Change & { isHourly: boolean },
+): Promise<void> {
+  await changeSetting(deps, change, 'organization.hourly_confirmation_set', 'confirmsHourly', isHourly);
+}
+
 /**
  * Sets which values of a refund's metadata the dashboard shows in lists of refunds. An unchanged setting is not written.
  * @param change.keys of the first level, in their order; none for the usual order and customer. Repeated ones count once.
@@ -51,7 +59,7 @@ export async function setRefundColumns(
   await changeSetting(deps, change, 'organization.refund_columns_set', 'refundColumns', keys);
 }
 
-async function changeSetting<Name extends 'fourEyesDays' | 'refundColumns'>(
+async function changeSetting<Name extends 'fourEyesDays' | 'confirmsHourly' | 'refundColumns'>(
   { db, clock }: Stores,
   { organizationId, actor }: Change,
   action: AuditAction,

@@ -181,7 +181,7 @@ function withSettings(databaseUrl: string): string {
 
 /** How the way to PostgreSQL is protected; `local` where it does not leave this machine. */
 export function encryptionOf(databaseUrl: string): 'verified' | 'unverified' | 'none' | 'local' {
-  const { ssl, host } = new pg.Client({ connectionString: databaseUrl }) as pg.Client & { ssl: unknown };
+  const { ssl, host }: { ssl?: unknown; host: string } = new pg.Client({ connectionString: databaseUrl });
   if (typeof ssl === 'object' && ssl !== null)
     return 'rejectUnauthorized' in ssl && ssl.rejectUnauthorized === false ? 'unverified' : 'verified';
   if (ssl === true) return 'verified';

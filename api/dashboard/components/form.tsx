@@ -5,7 +5,7 @@ import type { FormState } from '../http/forms.ts';
 import { useRequest } from '../http/render.ts';
 import type { Choices } from '../words/words.ts';
 import { ButtonLink, Submit } from './button.tsx';
-import { Fields } from './fields.tsx';
+import { Fields, propertiesOf } from './fields.tsx';
 import { EntriesProvider } from './inputs.tsx';
 
 /** The CSRF token of a form; before sign-in there is none. */
@@ -52,6 +52,8 @@ interface FormProps {
   initial?: unknown;
   /** The same with what is wrong with them, where the page has read the form itself. */
   entries?: FormState;
+  /** The field that has the focus when the page opens; the first of its schema where the form is the page. */
+  focus?: string;
   /** For what follows its fields. */
   id?: string;
   /** Shown beside its button, in a line that stays in sight. */
@@ -74,6 +76,10 @@ export function Form(props: FormProps) {
   const { cancel, isWide, isNarrow, isSecondary, bar } = props;
   const submitted = useSubmitted(to);
   const entries = props.entries ?? submitted ?? { body: initial, problems: {} };
+  const isWrong = Object.keys(entries.problems).length > 0;
+  const isPage = isWide === true || cancel !== undefined;
+  const first = isPage && schema ? Object.keys(propertiesOf(schema))[0] : undefined;
+  const focus = isWrong ? undefined : (props.focus ?? first);
   const button = <Submit kind={isSecondary ? undefined : 'primary'}>{submit}</Submit>;
   return (
     <form
@@ -85,7 +91,7 @@ export function Form(props: FormProps) {
       {title === undefined ? null : <h2>{title}</h2>}
       <CsrfField />
       <FormNotice problem={entries.problems.form} />
-      <EntriesProvider value={entries}>
+      <EntriesProvider value={{ ...entries, focus }}>
         {children}
         {schema && <Fields schema={schema} choices={choices} />}
       </EntriesProvider>

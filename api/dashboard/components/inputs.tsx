@@ -52,12 +52,13 @@ function HintAndProblem({ name, hint, problem }: Pick<FieldProps, 'name' | 'hint
 }
 
 /** Connects an input to the label, hint and error of its `Field`, for screen readers. */
-export function inputProps(name: string, problem?: string) {
+export function inputProps(name: string, problem?: string, isFocused = false) {
   return {
     id: name,
     name,
     'aria-describedby': `${name}-hint ${name}-problem`,
-    ...(problem === undefined ? {} : { 'aria-invalid': 'true' as const, autofocus: true }),
+    ...(problem === undefined ? {} : { 'aria-invalid': 'true' as const }),
+    ...(isFocused || problem !== undefined ? { autofocus: true } : {}),
   };
 }
 
@@ -77,14 +78,20 @@ interface TextFieldProps extends NamedFieldProps {
 
 /** A text input. Shows what was entered, except a password. */
 export function TextField({ name, label, hint, type = 'text', ...input }: TextFieldProps) {
-  const { body, problems } = useEntries();
+  const { body, problems, focus } = useEntries();
   const problem = problems[name];
   const value = type === 'password' ? {} : { value: entered(body, name) };
   // Preact has a union of attributes by type, and these are common to all of them.
   const typed = { type: type as 'text' };
   return (
     <Field name={name} label={label} hint={hint} problem={problem}>
-      <input {...inputProps(name, problem)} {...typed} {...value} autocomplete="off" {...input} />
+      <input
+        {...inputProps(name, problem, focus === name)}
+        {...typed}
+        {...value}
+        autocomplete="off"
+        {...input}
+      />
     </Field>
   );
 }

@@ -29,7 +29,7 @@ declare module 'fastify' {
 
 /** A member in one environment of one organization, as the page's address names them. */
 export interface Context extends Visitor {
-  organization: Pick<Organization, 'id' | 'name' | 'refundColumns'>;
+  organization: Pick<Organization, 'id' | 'name' | 'refundColumns' | 'confirmsHourly'>;
   role: Role;
   environment: Environment;
   /** The path prefix of all pages in it. */
@@ -84,9 +84,9 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     if (membership.needsCompanySignIn)
       return redirectTo(request, reply, `${companySignInPath}/${organizationId}`);
     if (membership.lacksSecondFactor) return redirectTo(request, reply, secondFactorSetUp);
-    const { role, organizationName: name, refundColumns } = membership;
+    const { role, organizationName: name, refundColumns, confirmsHourly } = membership;
     const base = `${dashboardPath}/${organizationId}/${environment}`;
-    const organization = { id: organizationId, name, refundColumns };
+    const organization = { id: organizationId, name, refundColumns, confirmsHourly };
     const actor = actorOf({ userId: visitor.user.id });
     const owner = { organizationId, environment };
     const { query } = request;
@@ -173,14 +173,19 @@ interface Confirmed {
   confirm: true;
   enrols?: true;
   formLimitBytes?: number;
+  isRoutine?: (request: FastifyRequest) => Promise<boolean>;
 }
 
 /**
  * The same for those who have confirmed the session lately.
- * @param formLimitBytes the largest form, as JSON, if that is another one than usual.
+ * @param options what else differs: the largest form, as JSON; for which requests it is enough, if the organization says so, that this was
+ *   within the hour.
  */
-export function confirmed(role: Role | null = null, formLimitBytes?: number): Confirmed {
-  return { role, confirm: true, ...(formLimitBytes === undefined ? {} : { formLimitBytes }) };
+export function confirmed(
+  role: Role | null = null,
+  options: Pick<Confirmed, 'formLimitBytes' | 'isRoutine'> = {},
+): Confirmed {
+  return { role, confirm: true, ...options };
 }
 
 /** The options of a route. */

@@ -22,11 +22,16 @@ declare module 'fastify' {
     enrols?: true;
     /** With `confirm`, the largest form, as JSON, if that is another one than usual. */
     formLimitBytes?: number;
+    /** With `confirm`, whether a confirmation within the hour is enough where the organization says so. */
+    isRoutine?: (request: FastifyRequest) => Promise<boolean>;
   }
 }
 
 /** How long a sign-in or a confirmation lasts. */
 export const confirmedForMs = 10 * 60 * 1000;
+
+/** The same for what is routine. */
+const routineForMs = 60 * 60 * 1000;
 
 /**
  * The largest form, as JSON, in bytes. It applies to confirmed sessions as well, so that a form is never refused only because
@@ -63,6 +68,7 @@ export function requireConfirmation(
     const { confirm, formLimitBytes = usualLimitBytes } = request.routeOptions.config;
     if (confirm !== true) return;
     if (request.method === 'GET' && session.companyOf === undefined) return;
+    if (!isConfirmed && (await isRoutineThisHour(deps, request))) return;
     const way = await wayToConfirm(deps, request);
     if (request.method === 'GET' && way === 'code') return;
     const sealed = entered(body, 'held');
@@ -96,6 +102,16 @@ export function requireConfirmation(
 
 function isConfirmedLately({ clock }: Pick<ApiDependencies, 'clock'>, { session }: FastifyRequest): boolean {
   return clock.now().getTime() < (session.confirmedAt ?? 0) + confirmedForMs;
+}
+
+/** Whether a request is routine in its organization, and the session was confirmed within the hour. Not asked of a held form. */
+async function isRoutineThisHour({ clock }: ApiDependencies, request: FastifyRequest): Promise<boolean> {
+  const { isRoutine } = request.routeOptions.config;
+  const { session, member, body } = request;
+  if (isRoutine === undefined || member?.organization.confirmsHourly !== true) return false;
+  if (entered(body, 'held') !== '') return false;
+  const isRecent = clock.now().getTime() < (session.confirmedAt ?? 0) + routineForMs;
+  return isRecent && (await isRoutine(request));
 }
 
 /** What confirms a session: a code, the password, the company's provider, or a second factor that is still to be set up. */

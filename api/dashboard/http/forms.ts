@@ -57,6 +57,8 @@ export function validationProblemsOf(error: unknown, fields: readonly string[]):
 export interface FormState {
   body: unknown;
   problems: FormProblems;
+  /** The field that has the focus while nothing is wrong. */
+  focus?: string | undefined;
 }
 
 declare module 'fastify' {

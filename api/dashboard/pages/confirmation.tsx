@@ -39,7 +39,7 @@ function ConfirmationForm({ sealed, problems, way, cancelTo, replaces }: Confirm
     <form {...postedTo(useRequest().url, replaces)} class="card stack">
       <p>Confirm your identity to continue. Your entries are kept.</p>
       <FormNotice problem={problems.form} />
-      <EntriesProvider value={{ body: {}, problems }}>
+      <EntriesProvider value={{ body: {}, problems, focus: way === 'code' ? 'code' : 'current' }}>
         {way === 'code' ? (
           <CodeField />
         ) : (

@@ -82,7 +82,7 @@ function Invitation({ invitation, signedInAs }: InvitationProps) {
       {signedInAs !== undefined && signedInAs !== email ? (
         <SignedInAsAnother signedInAs={signedInAs} />
       ) : (
-        <Form to={url} submit={`Join ${organizationName}`} isWide>
+        <Form to={url} submit={`Join ${organizationName}`} focus="password" isWide>
           {signedInAs === undefined ? (
             <>
               <p>

@@ -70,7 +70,7 @@ export function secondFactorForms(you: Page<object>, deps: ApiDependencies): voi
 function SetUp({ secret, sealed }: { secret: string; sealed: string }) {
   return (
     <Gate title="Set up a second factor">
-      <Form to={`${path}/enable`} submit="Enable" cancel={accountPath}>
+      <Form to={`${path}/enable`} submit="Enable" focus="code" cancel={accountPath}>
         <p>Scan this code with an authenticator app, or enter the secret into it.</p>
         <QrCode text={otpauthUri(secret, useVisitor().user.email)} />
         <p class="secret">

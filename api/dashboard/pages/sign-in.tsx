@@ -187,7 +187,7 @@ interface SignInCodeProps {
 function SignInCode({ sealed, next }: SignInCodeProps) {
   return (
     <Gate title="Enter your code">
-      <Form to={codePath} submit="Sign in" isWide>
+      <Form to={codePath} submit="Sign in" focus="code" isWide>
         <input type="hidden" name="proof" value={sealed} />
         <input type="hidden" name="next" value={next} />
         <CodeField />

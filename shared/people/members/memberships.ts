@@ -8,6 +8,8 @@ export interface Membership {
   organizationName: string;
   /** The metadata that its lists of refunds show; see `setRefundColumns`. */
   refundColumns: string[];
+  /** See `setHourlyConfirmation`. */
+  confirmsHourly: boolean;
   role: Role;
   /** Whether the organization requires a second factor and the user has none. */
   lacksSecondFactor: boolean;
@@ -41,7 +43,8 @@ export async function findMembership(
 ): Promise<Membership | null> {
   const { isVouchedFor, needsCompanySignIn, lacksSecondFactor } = standingSql(userId, companyOf);
   const [row] = await db.$queryRaw<Membership[]>`
-    SELECT organization.name AS "organizationName", organization.refund_columns AS "refundColumns", membership.role::text AS role,
+    SELECT organization.name AS "organizationName", organization.refund_columns AS "refundColumns",
+      organization.confirms_hourly AS "confirmsHourly", membership.role::text AS role,
       ${needsCompanySignIn} AS "needsCompanySignIn", ${lacksSecondFactor} AS "lacksSecondFactor"
     FROM membership JOIN organization ON organization.id = membership.organization_id
     WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId} AND ${isVouchedFor}`;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { setHourlyConfirmation } from '#shared/organizations/organization-settings.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { ownAddressAt } from '#test/support/processors/at-sandbox.ts';
 import { HeldTime } from '../../support/clocks.ts';
@@ -9,6 +10,7 @@ import { hiddenField, secondFactorPath, setUpSecondFactor } from '../../support/
 import { reviewUpload, sendReviewed } from '../../support/dashboard/upload-batch.ts';
 import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
 const registered = noteRegisteredRoutes();
@@ -88,6 +90,43 @@ test('no form asks within ten minutes of the sign-in', async () => {
   for (const path of sensitiveRoutes().filter((each) => !/leave|disable|^\/dashboard/.test(each))) {
     expect((await visitor.post(filled(path))).text, path).not.toContain(question);
   }
+});
+
+describe('where the organization asks once an hour', () => {
+  let pages: string;
+  const set = async (isHourly: boolean, above: number | null) => {
+    const { id: organizationId } = service.organization;
+    await setHourlyConfirmation(service.deps, { organizationId, actor: 'test', isHourly });
+    await storePolicies(service, { approvalAbove: { dashboard: above } });
+  };
+  /** Creates a refund of 10.00 USD. */
+  const create = async (amount = '10') => {
+    const entry = { transactionId: await newPayment(service), amount, currency: 'usd', reason: 'other' };
+    const form = { ...entry, metadata: '', formKey: randomUUID(), step: 'confirm' };
+    return await owner.visitor.post(`${pages}/refunds/new`, form);
+  };
+  beforeAll(() => {
+    pages = `/dashboard/${service.organization.id}/test`;
+  });
+  afterAll(() => set(false, null));
+
+  test('a refund within the threshold for approval asks for no confirmation until the hour is over', async () => {
+    await set(true, 1_000);
+    expect((await create()).status).toBe(303);
+    expect((await create('10.01')).text).toContain(question);
+    await time.advance(service.ownerDb, 48 * minuteMs);
+    expect((await create()).status).toBe(303);
+    await time.advance(service.ownerDb, 2 * minuteMs);
+    expect((await create()).text).toContain(question);
+  });
+
+  test('every other form and a refund without a threshold ask as before', async () => {
+    await set(true, null);
+    expect((await create()).text).toContain(question);
+    expect((await owner.visitor.post(apiKeys, newKey('Hourly'))).text).toContain(question);
+    await set(false, 1_000);
+    expect((await create()).text).toContain(question);
+  });
 });
 
 test('a session that was not confirmed lately creates no refund, by a form or a file', async () => {

@@ -48,7 +48,7 @@ const createSchema = z.object({ upload: z.string(again) });
 
 /** `/batches/new`: upload a CSV file, see what it comes to, and create its refunds. */
 export async function uploadPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  const operator = confirmed('operator', sealedLimitBytes);
+  const operator = confirmed('operator', { formLimitBytes: sealedLimitBytes });
   const upload = page(scope, path, confirmed('operator'), () => ({}), UploadForm);
   scope.get(`${path}/template`, needs('operator'), (_request, reply) =>
     reply

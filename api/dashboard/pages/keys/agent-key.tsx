@@ -18,7 +18,7 @@ import { idInPath } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { reasonChoices } from '../../words/words.ts';
-import { type Approval, readApproval, Unapproved } from '../members/approvers.tsx';
+import { type Approval, readApproval, Unapproved } from '../refunds/approvers.tsx';
 import { limitFields, limitsOf, ShownLimits } from './agent-limits.tsx';
 import { keyFields } from './api-key-form.tsx';
 import { apiKeysPath } from './api-key-list.tsx';

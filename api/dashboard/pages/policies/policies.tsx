@@ -18,7 +18,7 @@ import { leadTo, page } from '../../http/page.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { asSentence } from '../../words/words.ts';
-import { isUnapproved, readApproval } from '../members/approvers.tsx';
+import { isUnapproved, readApproval } from '../refunds/approvers.tsx';
 import {
   checkEnteredPolicy,
   type EnteredPolicy,

@@ -4,7 +4,7 @@ import { Form, HiddenFields } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { useAddress, useMember } from '../../http/access.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
-import { type Approval, Unapproved } from '../members/approvers.tsx';
+import { type Approval, Unapproved } from '../refunds/approvers.tsx';
 import type { EnteredPolicy } from './entered-policy.ts';
 import { type FieldRow, fieldGroups, firstFields, policyFields, policyFormSchema } from './policy-fields.ts';
 
@@ -51,6 +51,7 @@ export function PolicyForm(props: PolicyFormProps) {
       submit={unapproved === null ? 'Save' : 'Save anyway'}
       entries={{ body: policy, problems }}
       cancel="/policies"
+      focus="name"
       bar={bar}
     >
       <HiddenFields values={{ basedOn, replaces, ...(unapproved === null ? {} : { unapproved: 'yes' }) }} />

@@ -9,7 +9,7 @@ import type { Waiting } from '#shared/refunds/model/waiting.ts';
 import { Notice } from '../../components/notice.tsx';
 import { Sentence } from '../../components/values.tsx';
 import { disputedWords } from '../../words/words.ts';
-import { type Approval, Approvers } from '../members/approvers.tsx';
+import { type Approval, Approvers } from './approvers.tsx';
 import { nextStep } from './next-step.ts';
 
 interface AlertsProps {

@@ -32,7 +32,11 @@ export function CreateForm({ known, accounts, hasConnected }: CreateFormProps) {
   const fields = (only: string[]) => <Fields schema={entrySchema} only={only} choices={choices} />;
   return (
     <Frame title="Create refund" section="refunds">
-      <Form to={path} submit="Review" cancel="/refunds" initial={{ currency: 'usd', ...known }} isNarrow>
+      <Form
+        {...{ to: path, submit: 'Review', cancel: '/refunds', focus: 'transactionId' }}
+        initial={{ currency: 'usd', ...known }}
+        isNarrow
+      >
         <HiddenFields
           values={{ step: 'check', formKey: entered(submitted?.body, 'formKey') || randomUUID() }}
         />

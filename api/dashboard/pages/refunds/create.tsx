@@ -12,7 +12,7 @@ import { decideRefund } from '#shared/refunds/lifecycle/decide.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { confirmed, contextOf } from '../../http/access.ts';
-import { entered, type FormProblems, problemsOf } from '../../http/forms.ts';
+import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { leadTo, page, type Redirect } from '../../http/page.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { entrySchema, problemAt, type RefundEntry, withAmount } from './create-entry.ts';
@@ -21,7 +21,7 @@ import { CreateForm, CreateReview } from './create-form.tsx';
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
 export function createRefundPages(scope: Api, deps: ApiDependencies): void {
   const path = '/refunds/new';
-  const operator = confirmed('operator');
+  const operator = confirmed('operator', { isRoutine: (request) => isWithinThreshold(deps, request) });
   const read = async (request: FastifyRequest) => {
     const { owner, query } = contextOf(request);
     const again = entered(query, 'again');
@@ -90,10 +90,29 @@ async function entryLike(
   };
 }
 
-async function review(deps: ApiDependencies, request: FastifyRequest, entry: RefundEntry) {
+/** Whether a request moves no money, or a refund that a policy with a threshold for approval lets pass without one. */
+async function isWithinThreshold(deps: ApiDependencies, request: FastifyRequest): Promise<boolean> {
+  const reading = readForm(entrySchema, request.body);
+  if (request.method === 'GET' || reading.kind === 'invalid' || reading.value.step !== 'confirm') return true;
+  try {
+    const { verdict } = await decide(deps, request, withAmount(reading.value));
+    const { policies } = await deps.lookups.setUp(contextOf(request).owner);
+    const policy = policies.find(({ name }) => name === verdict?.policyName);
+    return policy?.approvalAbove?.dashboard != null && verdict?.approvalRequired === false;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
+async function decide(deps: ApiDependencies, request: FastifyRequest, entry: RefundEntry) {
   const { owner, actor } = contextOf(request);
   const asker = { apiKey: null, actor, initiatedBy: 'dashboard' as const, idempotency: null };
-  const decided = await decideRefund(deps, { ...owner, ...entry, ...asker }, 'check').catch(atThePayment);
+  return await decideRefund(deps, { ...owner, ...entry, ...asker }, 'check');
+}
+
+async function review(deps: ApiDependencies, request: FastifyRequest, entry: RefundEntry) {
+  const decided = await decide(deps, request, entry).catch(atThePayment);
   const { payment, verdict } = decided;
   const { processor } = decided.account;
   if (payment !== null) refuseUnfit(entry, payment, processor);

@@ -3,7 +3,12 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
-import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/organization-settings.ts';
+import {
+  maxFourEyesDays,
+  setFourEyesDays,
+  setHourlyConfirmation,
+} from '#shared/organizations/organization-settings.ts';
+import type { Organization } from '#shared/platform/database.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
@@ -28,6 +33,12 @@ const schema = z.object({
       format: 'digits',
       maxLength: 2,
     }),
+  hourly: z.stringbool().default(false).meta({
+    title: 'Confirm once an hour',
+    description:
+      'Members confirm their identity once an hour, not every ten minutes, for refunds that a policy with an approval threshold lets them create without approval.',
+    type: 'boolean',
+  }),
 });
 
 /** `/settings/approvals`: who may approve whose refunds. Only owners change it, because an admin can invite a second account. */
@@ -35,14 +46,15 @@ export function approvalPages(scope: Api, deps: ApiDependencies): void {
   const read = async (request: FastifyRequest) =>
     await findOrganization(deps.db, contextOf(request).organization.id);
   const approvals = page(scope, path, 'viewer', read, Approvals);
-  approvals.form(path, confirmed('owner'), schema, async (request, { days }) => {
+  approvals.form(path, confirmed('owner'), schema, async (request, { days, hourly }) => {
     await setFourEyesDays(deps, { ...actingIn(request), days });
+    await setHourlyConfirmation(deps, { ...actingIn(request), isHourly: hourly });
     return 'approvals-saved';
   });
 }
 
-function Approvals({ fourEyesDays }: { fourEyesDays: number }) {
-  const initial = { days: String(fourEyesDays) };
+function Approvals({ fourEyesDays, confirmsHourly }: Pick<Organization, 'fourEyesDays' | 'confirmsHourly'>) {
+  const initial = { days: String(fourEyesDays), hourly: confirmsHourly ? 'true' : '' };
   const rule = <p>An approval takes two people. A person and the API keys that they created count as one.</p>;
   return (
     <SettingsFrame page="approvals">

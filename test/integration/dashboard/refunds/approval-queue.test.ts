@@ -1,9 +1,12 @@
 import { beforeAll, expect, test } from 'vitest';
+import { acceptAsNewUser } from '#shared/people/members/accept-invitation.ts';
+import { invite } from '#shared/people/members/invitations.ts';
 import type { Refund } from '#shared/platform/database.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
-import { newPerson } from '#test/support/people.ts';
+import { newEmail, newPerson } from '#test/support/people.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { rowOf } from '#test/support/refunds/refund-records.ts';
 import { refundRequest } from '#test/support/refunds/refund-requests.ts';
@@ -85,4 +88,31 @@ test('goes on after a decision, also after one that came too late, and asks agai
   expect(late.status).toBe(409);
   expect(late.text).toContain('The refund is no longer awaiting approval: it is processing.');
   expect((await operator.visitor.get(linkTo(late.text, 'Next'))).text).toContain('Nothing awaits approval');
+});
+
+test('the page of a refund that no one can approve yet says who can, from when, and what to do', async () => {
+  const { id: organizationId } = await service.addOrganization('New');
+  const owner = await signInMember(service, 'owner', organizationId);
+  const acting = { userId: owner.userId };
+  const email = newEmail();
+  const { token } = await invite(service.deps, { organizationId, acting, email, role: 'admin' });
+  await acceptAsNewUser(service.deps, { token, password: 'a quite different password' });
+  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { dashboard: 0 } }] };
+  await setPolicies(service.deps, { organizationId, file, actor: 'test' });
+  const asker = {
+    apiKey: null,
+    initiatedBy: 'dashboard',
+    actor: `user:${owner.userId}`,
+    organizationId,
+  } as const;
+  const { refund } = await createRefund(
+    service.deps,
+    refundRequest(service, await newPayment(service), asker),
+  );
+  const { text } = await owner.visitor.get(`/dashboard/${organizationId}/test/refunds/${refund.id}`);
+  const words = text.replaceAll(/<[^>]+>/g, '');
+  expect(words).toMatch(new RegExp(`Can approve from \\d{4}-\\d\\d-\\d\\d [\\d:]+ UTC: ${email}\\.`));
+  for (const page of ['members', 'approvals']) {
+    expect(text).toContain(`href="/dashboard/${organizationId}/test/settings/${page}"`);
+  }
 });

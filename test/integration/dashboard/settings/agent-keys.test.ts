@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { connectOverHttp } from '#test/support/agents/agent.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { newPerson } from '#test/support/people.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
@@ -83,4 +84,17 @@ test('the page of an agent key waits for the first call, and then says which too
   await agent.call('check_policy', { transactionId: await newPayment(service) });
   await agent.close();
   expect(await live()).toMatch(/^<div id="first-call">.*Its first call was <code>list_refunds<\/code>/);
+});
+
+test('a key whose refunds no one can approve says so, and one that someone can approve does not', async () => {
+  const { id } = await service.addOrganization('Alone');
+  const { visitor } = await signInMember(service, 'owner', id);
+  const isWarned = async () => {
+    const limits = { currency: 'usd', approvalAbove: '40' };
+    const { text } = await visitor.post(`/dashboard/${id}/test/settings/api-keys/agent`, limits);
+    return text.includes('No one can approve refunds of this key now.');
+  };
+  expect(await isWarned()).toBe(true);
+  await newPerson(service.deps, id, 'operator');
+  expect(await isWarned()).toBe(false);
 });

@@ -240,3 +240,17 @@ test('the days of approvals by two people are shown to every member, and changed
   }
   expect((await owner.visitor.get(url)).text).toMatch(/<input[^>]*id="days"[^>]*value="14"/);
 });
+
+test('owners set that refunds ask for a confirmation once an hour, which the audit log has', async () => {
+  const url = `${settings}/approvals`;
+  const owner = await signInMember(service, 'owner');
+  const isChecked = async () =>
+    /<input[^>]*id="hourly"[^>]*checked/.test((await owner.visitor.get(url)).text);
+  expect(await isChecked()).toBe(false);
+  for (const hourly of ['true', 'true']) await owner.visitor.post(url, { days: '7', hourly });
+  expect(await isChecked()).toBe(true);
+  const entries = (await auditOf(service, service.organization.id)).filter(({ action }) =>
+    action.includes('hourly'),
+  );
+  expect(entries).toMatchObject([{ actor: `user:${owner.userId}`, detail: { from: false, to: true } }]);
+});

@@ -31,7 +31,7 @@ export function isUnapproved({ names, from }: Approval): boolean {
   return names.length === 0 || from !== null;
 }
 
-/** Who can approve, from when on, and what to do about it where no one can now. */
+/** Who can approve, from when on, and what to do about it when no one can now. */
 export function Approvers({ approval }: { approval: Approval }) {
   const { names, from } = approval;
   const who = namesOf(names);
