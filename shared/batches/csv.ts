@@ -69,9 +69,9 @@ async function linesOf(text: string): Promise<string[][]> {
 /** The first line by which spreadsheets are told the separator. */
 const namedSeparator = /^\uFEFF?"?sep=([,;\t])"?\r?\n/i;
 
-/** What follows the first cell of the header, which may be quoted. */
+/** What follows the first cell of the header, which may be quoted. No name of a column is longer. */
 function separatorIn(text: string): string {
-  return /^\uFEFF?(?:"[^"]*"|[^",;\t\r\n]*)([,;\t])/.exec(text)?.[1] ?? ',';
+  return /^\uFEFF?(?:"[^"]{0,99}"|[^",;\t\r\n]{0,99})([,;\t])/.exec(text)?.[1] ?? ',';
 }
 
 const hasContent = (cells: readonly string[]) => cells.some((cell) => cell.trim() !== '');
