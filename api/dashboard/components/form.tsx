@@ -100,8 +100,8 @@ export function Form(props: FormProps) {
       ) : (
         <div class={bar === undefined ? 'row' : 'row action-bar'}>
           {button}
-          {bar}
           {cancel === undefined ? null : <ButtonLink to={cancel}>Cancel</ButtonLink>}
+          {bar}
         </div>
       )}
     </form>
