@@ -99,6 +99,9 @@ function PaymentPage({ payment }: PaymentPageProps) {
     chargedAt: new Date(payment.chargedAt),
     reserved: BigInt(payment.reserved),
     refundedOutside: BigInt(payment.refundedOutside),
+    ...{ hasTransfer: payment.hasTransfer, hasApplicationFee: payment.hasApplicationFee },
+    // Not public.
+    transferDestination: null,
     fetchedAt: payment.fetchedAt === null ? null : new Date(payment.fetchedAt),
   };
   return (

@@ -44,7 +44,7 @@ export const refundFilters = {
     sql: (name: string) => inOrderSql(Prisma.sql`processor = ${name}`),
   }),
   account: filter({
-    ...{ kind: 'text', maxLength: 255, title: 'Account', hint: 'The ID or the name of an account.' },
+    ...{ kind: 'text', maxLength: 255, title: 'Account' },
     ...{ description: 'Only refunds of the account with this id or name.', example: 'shop-eu' },
     sql: ofNamedAccountSql,
   }),

@@ -9,6 +9,7 @@ import { checkMetadata } from '#shared/refund-request/metadata.ts';
 import { refundReasons } from '#shared/refund-request/reasons.ts';
 import { readAmount } from '../../words/numbers.ts';
 import { type Choices, currencyChoices, processorChoices, reasonChoices } from '../../words/words.ts';
+import { optionFields, optionsIn } from './refund-options.tsx';
 
 const metadataField = z
   .string()
@@ -74,6 +75,7 @@ export const entrySchema = z.object({
     description: 'For a direct charge of Stripe Connect, such as acct_1QfX2eLkdIwHu7ix.',
     maxLength: 255,
   }),
+  ...optionFields,
   metadata: metadataField,
 });
 
@@ -90,9 +92,18 @@ type Entries = z.output<typeof entrySchema>;
 export type RefundEntry = ReturnType<typeof withAmount>;
 
 /** @throws ServiceError validation_error for another amount. */
-export function withAmount({ amount: text, processor, step: _, ...entries }: Entries) {
+export function withAmount({
+  amount: text,
+  processor,
+  step: _,
+  reverseTransfer,
+  refundApplicationFee,
+  ...entries
+}: Entries) {
+  const options = optionsIn({ reverseTransfer, refundApplicationFee });
   const read = readAmount(text, entries.currency);
-  if (read.kind === 'amount' && read.amount > 0n) return { ...entries, processor, amount: read.amount };
+  if (read.kind === 'amount' && read.amount > 0n)
+    return { ...entries, processor, amount: read.amount, ...(options && { options }) };
   throw problemAt('amount', read.kind === 'problem' ? read.problem : 'Must be more than 0.');
 }
 

@@ -14,6 +14,7 @@ import { Frame } from '../../layout/frame.tsx';
 import { type Choices, reasonWords } from '../../words/words.ts';
 import { entryChoices, entrySchema, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentCard } from './facts.tsx';
+import { OptionFields } from './refund-options.tsx';
 
 const path = '/refunds/new';
 
@@ -66,7 +67,8 @@ interface CreateReviewProps {
 /** The second step: the payment and the policy decision, before anything is created. */
 export function CreateReview({ body, entry, payment, processor, verdict }: CreateReviewProps) {
   const { formKey } = entry;
-  const { step: _, ...shape } = entrySchema.shape;
+  // The options are chosen here.
+  const { step: _, reverseTransfer: __, refundApplicationFee: ___, ...shape } = entrySchema.shape;
   const fields = Object.keys(shape).map((name) => [name, entered(body, name)]);
   const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
@@ -85,18 +87,21 @@ export function CreateReview({ body, entry, payment, processor, verdict }: Creat
         </Card>
         {payment && <PaymentCard payment={{ ...payment, processor }} transactionId={entry.transactionId} />}
       </div>
-      <form {...postedTo(useAddress(path))} class="row">
+      <form {...postedTo(useAddress(path))} class="stack">
         <CsrfField />
+        <OptionFields {...payment} />
         <HiddenFields values={{ ...Object.fromEntries(fields), formKey }} />
-        {verdict === null || verdict.eligible || !verdict.enforced ? (
-          <Submit kind="primary" name="step" value="confirm">
-            <span>Refund {amount}</span>
+        <div class="row">
+          {verdict === null || verdict.eligible || !verdict.enforced ? (
+            <Submit kind="primary" name="step" value="confirm">
+              <span>Refund {amount}</span>
+            </Submit>
+          ) : null}
+          <Submit name="step" value="change">
+            Edit
           </Submit>
-        ) : null}
-        <Submit name="step" value="change">
-          Edit
-        </Submit>
-        <ButtonLink to="/refunds">Cancel</ButtonLink>
+          <ButtonLink to="/refunds">Cancel</ButtonLink>
+        </div>
       </form>
     </Frame>
   );

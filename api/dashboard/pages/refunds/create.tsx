@@ -6,7 +6,7 @@ import { type KnownPayment, remainingOf } from '#shared/payments/payment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { fingerprintOf } from '#shared/platform/secrets/request-digest.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
-import { displayNameOf, processorKind } from '#shared/processors/registry.ts';
+import { processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { decideRefund } from '#shared/refunds/lifecycle/decide.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
@@ -15,6 +15,7 @@ import { confirmed, contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { leadTo, page, type Redirect } from '../../http/page.ts';
 import { pageNotFound } from '../../http/paths.ts';
+import { accountsToChoose } from './account-choices.ts';
 import { entrySchema, problemAt, type RefundEntry, withAmount } from './create-entry.ts';
 import { CreateForm, CreateReview } from './create-form.tsx';
 
@@ -50,18 +51,6 @@ export function createRefundPages(scope: Api, deps: ApiDependencies): void {
     },
     { problemsIn: problemsOfRefusal },
   );
-}
-
-/** The accounts of an environment, where a processor has several; their names are enough to choose by. */
-async function accountsToChoose({ lookups }: Pick<ApiDependencies, 'lookups'>, owner: RefundOwner) {
-  const { accounts, hasConnected } = await lookups.setUp(owner);
-  const hasSeveral = accounts.some(
-    (each) => accounts.filter(({ processor }) => processor === each.processor).length > 1,
-  );
-  const choices = accounts.map(
-    ({ id, name, processor }) => [id, `${name} (${displayNameOf(processor)})`] as const,
-  );
-  return { accounts: hasSeveral ? choices : [], hasConnected };
 }
 
 /** A client secret is not sent back to the browser. */

@@ -97,7 +97,16 @@ interface PaymentCardProps {
 
 type ShownPayment = Pick<
   Payment,
-  'environment' | 'amount' | 'currency' | 'chargedAt' | 'reserved' | 'refundedOutside' | 'fetchedAt'
+  | 'environment'
+  | 'amount'
+  | 'currency'
+  | 'chargedAt'
+  | 'reserved'
+  | 'refundedOutside'
+  | 'fetchedAt'
+  | 'hasTransfer'
+  | 'hasApplicationFee'
+  | 'transferDestination'
 > & { processor: string };
 
 /** The payment as last read, the refunded amounts and the remaining amount. */
@@ -110,6 +119,8 @@ export function PaymentCard({ payment, transactionId, page, children }: PaymentC
           ['Payment ID', <Copyable key="id" text={transactionId} label="the payment ID" />],
           ['Processor', <ProcessorPage key="processor" payment={payment} transactionId={transactionId} />],
           ...(known === null ? [] : balanceOf(known)),
+          ['Transfer', payment.hasTransfer === true ? transferOf(payment) : null],
+          ['Application fee', payment.hasApplicationFee === true ? 'Taken by the platform' : null],
         ]}
       />
       {known === null ? (
@@ -117,6 +128,16 @@ export function PaymentCard({ payment, transactionId, page, children }: PaymentC
       ) : null}
       {children}
     </Card>
+  );
+}
+
+function transferOf({ transferDestination }: Pick<Payment, 'transferDestination'>): ComponentChildren {
+  return transferDestination === null ? (
+    'To a connected account'
+  ) : (
+    <>
+      To <code>{transferDestination}</code>
+    </>
   );
 }
 

@@ -27,6 +27,7 @@ import { isForPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import type { Choices } from '../../words/words.ts';
+import { accountsToChoose } from './account-choices.ts';
 import { areAllSelected, pageAddress, SelectionBar } from './bulk-selection.tsx';
 import { ExportForm } from './export-form.tsx';
 import {
@@ -61,6 +62,8 @@ interface ListProps {
   count?: CappedCount;
   /** Of the views. */
   counts?: readonly CappedCount[];
+  /** To filter by; empty where each processor has one. */
+  accounts?: Choices;
 }
 
 async function readList(
@@ -75,16 +78,21 @@ async function readList(
   const requesters = isForPart(request) ? [] : await listRequesters(deps.db, owner);
   if (reading.kind === 'invalid') {
     reply.code(400);
-    return { filter, requesters };
+    return { filter, requesters, accounts: (await accountsToChoose(deps, owner)).accounts };
   }
   const reads = () => readResults(deps, context, entered, reading.value);
   if (isForPart(request)) return { filter, results: await reads() };
   const countViews = () => countRefunds(deps.db, owner, filtersOfViews, countCap);
-  const [results, counts] = await Promise.all([reads(), deps.slowReads(owner.organizationId, countViews)]);
-  return { filter, requesters, results, counts, count: await countAll(deps, owner, results, reading.value) };
+  const [results, counts, { accounts }] = await Promise.all([
+    reads(),
+    deps.slowReads(owner.organizationId, countViews),
+    accountsToChoose(deps, owner),
+  ]);
+  const count = await countAll(deps, owner, results, reading.value);
+  return { filter, requesters, accounts, results, counts, count };
 }
 
-function RefundList({ filter, requesters = [], results, count, counts }: ListProps) {
+function RefundList({ filter, requesters = [], accounts = [], results, count, counts }: ListProps) {
   const { entered } = filter;
   const { role } = useMember();
   const isOperator = mayAct(role, 'operator');
@@ -103,8 +111,12 @@ function RefundList({ filter, requesters = [], results, count, counts }: ListPro
         to="/refunds"
         schema={filterSchema}
         filter={filter}
-        choices={{ ...filterChoices, requestedBy: withEntered(requesters, entered.requestedBy) }}
-        hidden={['sort']}
+        choices={{
+          ...filterChoices,
+          requestedBy: withEntered('Anyone', requesters, entered.requestedBy),
+          account: withEntered('Any', accounts, entered.account),
+        }}
+        hidden={accounts.length === 0 ? ['sort', 'account'] : ['sort']}
         chips={filterChips}
       />
       {results === undefined || count === undefined ? (
@@ -124,10 +136,10 @@ function RefundList({ filter, requesters = [], results, count, counts }: ListPro
   );
 }
 
-/** With the requester of the address, who need not be a member any more. */
-function withEntered(requesters: Choices, requester: EnteredFilter[string] | undefined): Choices {
-  const isListed = requester === undefined || requesters.some(([actor]) => actor === requester);
-  return [['', 'Anyone'], ...requesters, ...(isListed ? [] : [[`${requester}`, `${requester}`] as const])];
+/** With the value of the address, such as a requester who is not a member any more, or a connected account that another page links to. */
+function withEntered(every: string, choices: Choices, value: EnteredFilter[string] | undefined): Choices {
+  const isListed = value === undefined || choices.some(([choice]) => choice === value);
+  return [['', every], ...choices, ...(isListed ? [] : [[`${value}`, `${value}`] as const])];
 }
 
 /** A page of the list; cursors are null where there is no such page. */

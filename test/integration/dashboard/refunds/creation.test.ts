@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import type { Page } from '#test/support/dashboard/dashboard-visitor.ts';
@@ -255,4 +257,84 @@ test('creates in the environment of the address', async () => {
   const fields = { ...refundOf(transactionId), step: 'confirm' };
   expect((await operator.visitor.post(url.replace('/test/', '/live/'), fields)).status).toBe(303);
   expect(await refundsOf(transactionId)).toMatchObject([{ environment: 'live' }]);
+});
+
+describe('a payment with a transfer and an application fee', () => {
+  const seller = 'acct_seller1';
+  const destinationCharge = () => newPayment(service, { transferTo: seller, applicationFee: 1_000 });
+
+  test('offers who pays and what becomes of the fee, and the refund has what was chosen', async () => {
+    const transactionId = await destinationCharge();
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    for (const words of [
+      'Paid by',
+      `${seller}, in proportion`,
+      'The platform keeps it',
+      `<code>${seller}</code>`,
+    ])
+      expect(reviewed.text).toContain(words);
+    const chosen = { reverseTransfer: 'true', refundApplicationFee: 'true' };
+    const created = await confirm({ ...fields, ...chosen }, reviewed);
+    const [refund] = await refundsOf(transactionId);
+    expect(refund?.options).toEqual({ reverseTransfer: true, refundApplicationFee: true });
+    const page = (await operator.visitor.get(String(created.headers.location))).text.replaceAll(
+      /<[^>]*>/g,
+      '',
+    );
+    expect(page).toContain(`12.50 USD come back from ${seller}`);
+    expect(page).toContain('Refunded in proportion');
+  });
+
+  test('says of a refund without options that the platform pays it', async () => {
+    const transactionId = await destinationCharge();
+    const fields = refundOf(transactionId);
+    const created = await confirm({ ...fields, reverseTransfer: '' }, await review(fields));
+    expect((await refundsOf(transactionId))[0]?.options).toBeNull();
+    expect((await operator.visitor.get(String(created.headers.location))).text).toContain(
+      'The platform pays this refund',
+    );
+    expect((await review(refundOf(await newPayment(service)))).text).not.toContain('Paid by');
+  });
+
+  test('is described on its page', async () => {
+    const page = async (id: string) => (await operator.visitor.get(`${base}/payments/${id}`)).text;
+    const described = await page(await destinationCharge());
+    for (const words of ['To a connected account', 'Taken by the platform'])
+      expect(described).toContain(words);
+    expect(await page(await newPayment(service))).not.toMatch(/Transfer<|Application fee</);
+  });
+});
+
+describe('where a processor has several accounts', () => {
+  test('the form and the filter of the list offer them by name, and the refund is of the chosen one', async () => {
+    const place = {
+      organizationId: service.organization.id,
+      environment: 'test',
+      processor: 'stripe',
+    } as const;
+    const options = (text: string) =>
+      [...(/<select id="account".*?<\/select>/s.exec(text)?.[0] ?? '').matchAll(/>([^<]+)<\/option>/g)].map(
+        ([, words]) => words,
+      );
+    expect(options((await operator.visitor.get(url)).text)).toEqual([]);
+    const credentials = sandboxCredentials('test', service.sandboxUrl).stripe;
+    const { id } = await setProcessorAccount(service.deps, {
+      ...place,
+      name: 'shop-eu',
+      credentials,
+      actor: 'test',
+    });
+    const names = expect.arrayContaining(['Stripe', 'shop-eu (Stripe)']);
+    expect(options((await operator.visitor.get(url)).text)).toEqual(names);
+    expect(options((await operator.visitor.get(`${base}/refunds`)).text)).toEqual(names);
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId, { account: id });
+    await confirm(fields, await review(fields));
+    const [refund] = await refundsOf(transactionId);
+    expect(refund?.accountId).toBe(id);
+    const listed = await operator.visitor.get(`${base}/refunds?account=${id}`);
+    expect(listed.text).toContain(refund?.id);
+    expect((await operator.visitor.get(`${base}/refunds?account=stripe`)).text).not.toContain(refund?.id);
+  });
 });

@@ -83,7 +83,7 @@ test('sums up by account what waits for its balance, apart from the other flagge
   expect(low.length).toBeGreaterThan(0);
   expect(after.lowBalances).toMatchObject([
     {
-      processor: 'stripe',
+      account: { processor: 'stripe', name: 'stripe' },
       ...countOf(low.map(({ refund, flaggedAt }) => ({ ...refund, since: flaggedAt }))),
     },
   ]);
@@ -121,7 +121,11 @@ describe('failed reconciliations', () => {
     await run(800, 'No answer.');
     await run(790, 'Still none.');
     expect((await read()).failedReconciliations).toEqual([
-      { processor: 'stripe', failure: 'Still none.', since: minutesAgo(800) },
+      {
+        account: expect.objectContaining({ processor: 'stripe' }),
+        failure: 'Still none.',
+        since: minutesAgo(800),
+      },
     ]);
     await run(780);
     expect((await read()).failedReconciliations).toEqual([]);
