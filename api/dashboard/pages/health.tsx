@@ -26,6 +26,7 @@ import { contextOf, useMember } from '../http/access.ts';
 import { page } from '../http/page.ts';
 import { accountsPath, queueBoardPath, receivedEventsPath } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
+import { mayUseBoard } from '../queues/board-access.ts';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../words/trouble.ts';
 
@@ -34,14 +35,15 @@ const refreshSeconds = 10;
 /** The health page: whether workers work off the queue, whether the processors of an organization answer, and what waits for them. */
 export function healthPage(scope: Api, deps: ApiDependencies): void {
   const read = async (request: FastifyRequest) => {
-    const { owner } = contextOf(request);
-    const [health, troubles, accounts, queues] = await Promise.all([
+    const { owner, user } = contextOf(request);
+    const [health, troubles, accounts, queues, maySeeBoard] = await Promise.all([
       deps.health(),
       findAccountsInTrouble(deps.db, owner),
       listProcessorAccounts(deps.db, owner.organizationId, owner.environment),
       readQueues(deps.db, owner),
+      mayUseBoard(deps.db, user.id, request.session.companyOf),
     ]);
-    return { health, troubles, accounts, queues };
+    return { health, troubles, accounts, queues, maySeeBoard };
   };
   page(scope, '/health', 'operator', read, Health);
 }
@@ -53,6 +55,8 @@ interface HealthProps {
   troubles: readonly AccountInTrouble[];
   accounts: readonly AccountName[];
   queues: readonly AccountQueue[];
+  /** Whether the member is an operator of every organization. */
+  maySeeBoard: boolean;
 }
 
 function Health(props: HealthProps) {
@@ -63,8 +67,7 @@ function Health(props: HealthProps) {
       actions={
         <>
           <ButtonLink to={receivedEventsPath}>Processor events</ButtonLink>
-          {/* The board itself admits only operators of every organization. */}
-          <ButtonLink to={queueBoardPath}>Queue board</ButtonLink>
+          {props.maySeeBoard && <ButtonLink to={queueBoardPath}>Queue board</ButtonLink>}
         </>
       }
     >

@@ -18,6 +18,7 @@ import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
 import { entryChoices, entrySchema } from './refunds/create-entry.ts';
 import { PaymentCard, PaymentRefunds } from './refunds/facts.tsx';
+import { metadataText, namedColumns } from './refunds/metadata-columns.tsx';
 
 /** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
 export function paymentPage(scope: Api, deps: ApiDependencies): void {
@@ -123,9 +124,12 @@ function PaymentPage({ payment }: PaymentPageProps) {
 
 /** Leads to the review of a refund, of all that is left unless another amount is entered. */
 function RefundForm({ payment }: PaymentPageProps) {
-  const { transactionId, currency, processor } = payment;
+  const { transactionId, currency, processor, refunds } = payment;
+  const { refundColumns } = useMember().organization;
+  const kept = namedColumns(refundColumns).flatMap(({ keys }) => earlierValue(refunds, keys));
   const remaining = BigInt(payment.remaining);
   const known = { transactionId, currency, processor, step: 'check', formKey: randomUUID() };
+  const metadata = kept.length === 0 ? '' : JSON.stringify(Object.fromEntries(kept));
   const schema = z.object({
     amount: entrySchema.shape.amount.meta({
       title: `Amount in ${currency.toUpperCase()}`,
@@ -143,7 +147,19 @@ function RefundForm({ payment }: PaymentPageProps) {
       choices={entryChoices}
       initial={initial}
     >
-      <HiddenFields values={known} />
+      <HiddenFields values={{ ...known, metadata }} />
     </Form>
   );
+}
+
+/** The newest value of metadata that an earlier refund of the payment has under one of the keys, with its key; empty for none. */
+function earlierValue(
+  refunds: PublicPayment['refunds'],
+  keys: readonly string[],
+): [key: string, value: unknown][] {
+  for (const { metadata } of refunds) {
+    const key = keys.find((each) => metadataText(metadata, [each]) !== null);
+    if (key !== undefined) return [[key, (metadata as Record<string, unknown>)[key]]];
+  }
+  return [];
 }

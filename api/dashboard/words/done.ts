@@ -3,7 +3,7 @@ export const doneMessages = {
   created: 'Refund created. This page updates automatically.',
   approved: 'Refund approved. It is being sent.',
   rejected: 'Refund rejected. It was not sent.',
-  cancelled: "Refund cancelled. The customer won't get the money.",
+  cancelled: 'Refund cancelled.',
   'cancel-requested': 'Cancellation requested. This page updates once the processor confirms it.',
   rechecked: 'Recheck requested. This page updates automatically.',
   resolved: 'Refund resolved.',

@@ -35,7 +35,7 @@ export function processorStatusWords(processorStatus: string): string {
 
 const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) => Words> = {
   account_unusable: (facts, processor) => ({
-    title: 'Account unusable',
+    title: 'Account credentials do not work',
     summary: `The ${processor} account cannot be used. ${lastAnswer(facts)}`,
     advice: `Set new ${processor} credentials. The refund then continues.`,
   }),
@@ -95,7 +95,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     advice: `Check that the credentials still belong to the same ${processor} account, then recheck. The amount stays reserved.`,
   }),
   moved_after_end: (facts, processor) => ({
-    title: 'Moved after it ended',
+    title: 'Paid at the processor after it ended here',
     summary:
       `Marked ${facts.status} here, but ${processor} shows ${facts.externalRefundId} as ${facts.processorStatus}. ` +
       `The customer may have received ${theirAmount(facts)}.`,

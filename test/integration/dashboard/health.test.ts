@@ -55,3 +55,11 @@ test('the health page counts what waits at each account apart, and at all that a
     ['Connected to shop-eu (Stripe)', '3'],
   ]);
 });
+
+test('offers the queue board to operators of every organization alone', async () => {
+  const { visitor } = await signInMember(service, 'operator');
+  const offered = async () => (await visitor.get(`${base}/health`)).text.includes('Queue board');
+  expect(await offered()).toBe(true);
+  await service.addOrganization('Another');
+  expect(await offered()).toBe(false);
+});

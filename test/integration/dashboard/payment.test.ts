@@ -61,3 +61,31 @@ test.each(['stripe', 'braintree'])(
     expect(unread.text).toContain(`href="${base}/refunds?q=${unknown}"`);
   },
 );
+
+test('the form keeps order and customer of earlier refunds of the payment', async () => {
+  const transactionId = await newPayment(service);
+  for (const metadata of [{ order_id: 'SO-7', note: 'x' }, { customer: 'cus_7' }]) {
+    const body = { transactionId, amount: 100, reason: 'other', metadata };
+    await service.call('POST', '/v1/refunds', { body, headers: { prefer: 'respond-async' } });
+  }
+  const form = new Map(
+    sentForm((await pageFor('operator', `/payments/${transactionId}`)).text, /refunds\/new/),
+  );
+  expect(JSON.parse(form.get('metadata') ?? '')).toEqual({ order_id: 'SO-7', customer: 'cus_7' });
+});
+
+test('what may have moved is not shown as refundable until the payment was read after it', async () => {
+  const { db } = service.deps;
+  const { id, paymentId } = await createdRefund(service, 'stripe');
+  await db.refund.update({ where: { id }, data: { status: 'failed', failureCode: 'declined' } });
+  const flaggedAt = new Date();
+  await db.refundWork.update({ where: { refundId: id }, data: { flaggedAt, flagReason: 'moved_after_end' } });
+  const shown = async (fetchedAt: Date | null) => {
+    await db.payment.update({ where: { id: paymentId }, data: { fetchedAt } });
+    const [, words = ''] =
+      /Still refundable(.*?)<\/dd>/s.exec((await pageFor('viewer', `/refunds/${id}`)).text) ?? [];
+    return words.replaceAll(/<[^>]*>/g, '');
+  };
+  expect(await shown(null)).toMatch(/^75\.00 USD without 25\.00 USD that may have moved; /);
+  expect(await shown(new Date(flaggedAt.getTime() + 1_000))).toMatch(/^100\.00 USD refunds elsewhere/);
+});

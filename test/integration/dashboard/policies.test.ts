@@ -86,7 +86,7 @@ describe('the cards', () => {
   test.each([
     ['of its one currency', ['usd'], '50.00 USD'],
     ['of each of its currencies', ['usd', 'jpy'], '5,000 JPY or 50.00 USD'],
-    ['in every currency', undefined, '50.00 USD (5000 minor units of other currencies)'],
+    ['in every currency', undefined, '50.00 USD, or 5,000 JPY where a currency has no decimals'],
   ])('show a threshold as an amount %s', async (_, currencies, words) => {
     const match = { currencies, amount: { min: 5_000, max: 5_000 } };
     const day = { amount: 5_000 };
@@ -377,7 +377,7 @@ describe('a replay', () => {
   test.each<[stored: object, edited: Record<string, string>, outcomes: string[]]>([
     [{}, { windowDays: '5' }, []],
     [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Requires approval']],
-    [blocked, { 'enforce.api': '' }, ['Blocked', 'Denied, not blocked']],
+    [blocked, { 'enforce.api': '' }, ['Blocked', 'Denied, but still created']],
     [blocked, { windowDays: '5' }, ['Blocked']],
   ])('of %j edited to %j shows the outcomes %j and saves nothing', async (rules, edited, outcomes) => {
     await store(empty);

@@ -81,7 +81,7 @@ export function memberPages(scope: Api, deps: ApiDependencies): void {
       await countRequest({ ...deps, log: request.log }, subjects);
     }
     const { token, expiresAt } = await invite(deps, { ...change, ...entries, isMailed });
-    const link = `${originOf(request)}${dashboardPath}/invitation/${token}`;
+    const link = `${deps.settings.PUBLIC_URL ?? originOf(request)}${dashboardPath}/invitation/${token}`;
     return { invited: { link, expiresAt, isMailed, ...entries } };
   });
 

@@ -76,7 +76,7 @@ function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
     ...needs.lowBalances.flatMap(balanceItem),
     ...needs.disputedPayments.map(disputeItem),
     ...needs.unseenBatches.map(batchItem),
-    ...accountItems(needs),
+    ...accountItems(isOperator, needs),
     ...needs.failingReceivers.map((receiver) => failingItem(isOperator, receiver)),
     ...needs.disabledEndpoints.map(({ id, url, disabledReason, updatedAt }) => ({
       ...{ ...bad, icon: 'webhook' as const, since: updatedAt },
@@ -147,7 +147,11 @@ function disputeItem({ transactionId, processor, count, amount, currency, since 
 }
 
 /** What the settings of a processor account solve. */
-function accountItems({ refusedAccounts, failedReconciliations, discrepancies }: NeedsAttention): Item[] {
+function accountItems(
+  isOperator: boolean,
+  { refusedAccounts, failedReconciliations, discrepancies }: NeedsAttention,
+): Item[] {
+  const reconciliation = isOperator ? (['/reconciliation', 'View runs'] as const) : null;
   return [
     ...refusedAccounts.map((account) => {
       const refusals = refusalsOf(account);
@@ -162,13 +166,13 @@ function accountItems({ refusedAccounts, failedReconciliations, discrepancies }:
     ...failedReconciliations.map(({ account, failure, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, detail: failure, since },
       title: `${accountLabel(account)} reconciliation failed`,
-      action: [`${accountsPath}/${account.id}`, 'Check account'] as const,
+      action: reconciliation,
     })),
     ...discrepancies.map(({ account, count, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, since },
       title: `${count} ${count === 1 ? 'discrepancy' : 'discrepancies'} with ${accountLabel(account)}`,
       detail: 'found by the last reconciliation',
-      action: ['/refunds?needsAttention=true', 'View refunds'] as const,
+      action: reconciliation,
     })),
   ];
 }

@@ -12,6 +12,7 @@ import {
   timedRefunds,
 } from '#shared/insights/overview.ts';
 import { isCurrency } from '#shared/money/money.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { Link, Switch } from '../../components/button.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { CopyButton, Moment } from '../../components/values.tsx';
@@ -28,9 +29,12 @@ import { Breakdowns, Tiles } from './summary.tsx';
 const querySchema = z.object({
   days: z.coerce
     .number()
-    .transform((days) => overviewDays.find((each) => each === days))
-    .optional()
-    .catch(undefined),
+    .transform((days, context) => {
+      const known = overviewDays.find((each) => each === days);
+      if (known === undefined) context.addIssue('not offered');
+      return known;
+    })
+    .optional(),
   currency: z.string().refine(isCurrency).optional().catch(undefined),
 });
 
@@ -41,7 +45,11 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
   const cached = cacheSlowReads<Overview>();
   const read = async (request: FastifyRequest) => {
     const context = contextOf(request);
-    const { days: chosen, currency = null } = querySchema.parse(request.query);
+    const query = querySchema.safeParse(request.query);
+    if (!query.success) {
+      throw new ServiceError('validation_error', `days: must be one of ${overviewDays.join(', ')}.`);
+    }
+    const { days: chosen, currency = null } = query.data;
     const { owner } = context;
     const now = deps.clock.now();
     const firstAt = await findFirstRefund(deps.db, owner);

@@ -3,6 +3,7 @@ import type { Overview } from '#shared/insights/overview.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import { Link } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
+import { withQuery } from '../../http/paths.ts';
 import { inMoney, inPercent, inTime, inWhole } from '../../words/numbers.ts';
 import { failureWord, initiatorWords } from '../../words/words.ts';
 
@@ -31,7 +32,7 @@ export function Tiles({ overview }: SummaryProps) {
   const inCurrency = money.find((each) => each.currency === currency)?.amounts.completed;
   const period = window.length === 1 ? 'the 24 hours before' : `the ${window.length} days before`;
   /** A number that leads to what it counts. */
-  const tileOf = (name: string, value: string, comparison: string, filter: Record<string, string>) => (
+  const tileOf = (name: string, value: string, comparison: string, filter: ListFilter) => (
     <Link class="card tile" to={list(filter)}>
       <span class="muted small">{name}</span>
       <span class="tile-value">{value}</span>
@@ -53,7 +54,9 @@ export function Tiles({ overview }: SummaryProps) {
         )}
       {tileOf('Completed', share, shareBefore, { status: 'completed' })}
       {tileOf('Failed', inWhole(counts.failed), changeOf(counts.failed, before.failed), { status: 'failed' })}
-      {tileOf('In progress', inWhole(counts.pending + counts.processing), awaiting, { status: 'processing' })}
+      {tileOf('In progress', inWhole(counts.pending + counts.processing), awaiting, {
+        status: ['pending', 'processing'],
+      })}
       {tileOf('Completion time', median, times.join(', '), { status: 'completed' })}
     </section>
   );
@@ -72,10 +75,12 @@ function changeOf(now: number, before: number, inWords = inWhole): string {
   return `${sign}${inPercent(Math.abs(change))}, ${inWords(before)} before`;
 }
 
+type ListFilter = Readonly<Record<string, string | readonly string[]>>;
+
 /** Makes addresses of the list of this period's refunds. */
 function listOf({ window }: Overview) {
-  return (filter: Record<string, string>) =>
-    `/refunds?${new URLSearchParams({ ...filter, from: window.from.toISOString().slice(0, 10) })}`;
+  return (filter: ListFilter) =>
+    withQuery('/refunds', { ...filter, from: window.from.toISOString().slice(0, 10) });
 }
 
 /** Why refunds failed, and where they came from. */

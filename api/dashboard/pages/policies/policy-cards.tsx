@@ -200,6 +200,6 @@ function joined(parts: readonly (string | undefined)[]): string {
 function money(amount: bigint, currencies: readonly string[] | undefined): string {
   if (amount === 0n) return '0';
   if (currencies === undefined)
-    return `${inMoney(amount, 'usd')} (${amount} minor units of other currencies)`;
+    return `${inMoney(amount, 'usd')}, or ${inMoney(amount, 'jpy')} where a currency has no decimals`;
   return currencies.map((currency) => inMoney(amount, currency)).join(' or ');
 }

@@ -14,7 +14,7 @@ const mostShown = 25;
 const outcomes: Readonly<Record<PolicyOutcome, readonly [words: string, tone: Tone]>> = {
   blocked: ['Blocked', 'bad'],
   approval_required: ['Requires approval', 'wait'],
-  not_blocked: ['Denied, not blocked', 'warn'],
+  not_blocked: ['Denied, but still created', 'warn'],
   allowed: ['Allowed', 'good'],
 };
 

@@ -100,7 +100,7 @@ const ends = {
   completed: 'Completed: the customer received or will receive the money.',
   failed: "Failed: the customer won't receive the money.",
   cancelled: "Cancelled: the customer won't receive the money.",
-  dismiss: 'Dismiss: keep the current status and do not flag this again.',
+  dismiss: 'Keep the current status, and do not flag this again.',
 };
 
 /** Resolves a flagged refund, or dismisses its flag. */

@@ -11,7 +11,7 @@ import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
 import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { openAttempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
-import type { Flag } from '#shared/refunds/model/flags.ts';
+import type { Facts, Flag } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { type Waiting, waitingOf } from '#shared/refunds/model/waiting.ts';
@@ -155,6 +155,16 @@ function wasReturned({ detail }: Pick<RefundEvent, 'detail'>): boolean {
   return (detail as { settled?: Pick<Flag, 'reason'> } | null)?.settled?.reason === 'returned';
 }
 
+/** What a flag says may have moved, until a read of the payment after it counts that as refunded elsewhere. */
+function uncountedOf(
+  { amount, isLive, work }: RefundWithWork,
+  { fetchedAt }: Pick<RefundDetail['payment'], 'fetchedAt'>,
+): bigint {
+  if (work?.flaggedAt == null || (fetchedAt !== null && fetchedAt > work.flaggedAt)) return 0n;
+  if (work.flagReason === 'extra_refund') return BigInt((work.flagFacts as Facts).amount ?? 0);
+  return isLive ? 0n : amount;
+}
+
 interface DetailProps extends Undecided {
   detail: RefundDetail;
 }
@@ -236,6 +246,7 @@ function State({ detail }: DetailProps) {
             payment={{ ...payment, processor: refund.processor }}
             transactionId={refund.transactionId}
             page={`/payments/${encodeURIComponent(refund.transactionId)}`}
+            uncounted={uncountedOf(refund, payment)}
           >
             <PaymentRefunds refunds={others} areOthers />
           </PaymentCard>

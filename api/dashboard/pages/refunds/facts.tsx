@@ -10,7 +10,7 @@ import { Link } from '../../components/button.tsx';
 import { Card, type Fact, Facts } from '../../components/card.tsx';
 import { List } from '../../components/list.tsx';
 import { Amount, Copyable, Moment } from '../../components/values.tsx';
-import { inDay } from '../../words/numbers.ts';
+import { inDay, inMoney } from '../../words/numbers.ts';
 import { reasonWords, requesterWords } from '../../words/words.ts';
 
 interface RefundFactsProps {
@@ -47,9 +47,9 @@ export function RefundFacts({ refund, who, isUncertain, account, payment }: Refu
             'Application fee',
             refundOptionsOf(refund).refundApplicationFee === true ? 'Refunded in proportion' : null,
           ],
-          ['At the bank', arrival && atTheBank(arrival)],
+          ['Expected at the bank', arrival && atTheBank(arrival)],
           [
-            'Reference',
+            'Bank reference',
             arrival?.reference == null ? null : (
               <Copyable text={arrival.reference} label="the reference of the bank" />
             ),
@@ -90,6 +90,8 @@ interface PaymentCardProps {
   payment: ShownPayment;
   /** The one of its ids that the request names. */
   transactionId: string;
+  /** What may have moved besides what is on record. */
+  uncounted?: bigint;
   /** The page of the payment, if this is another one. */
   page?: string;
   children?: ComponentChildren;
@@ -110,7 +112,7 @@ type ShownPayment = Pick<
 > & { processor: string };
 
 /** The payment as last read, the refunded amounts and the remaining amount. */
-export function PaymentCard({ payment, transactionId, page, children }: PaymentCardProps) {
+export function PaymentCard({ payment, transactionId, page, uncounted = 0n, children }: PaymentCardProps) {
   const known = asKnown(payment);
   return (
     <Card id="payment" title={page === undefined ? 'Payment' : <Link to={page}>Payment</Link>}>
@@ -118,7 +120,7 @@ export function PaymentCard({ payment, transactionId, page, children }: PaymentC
         facts={[
           ['Payment ID', <Copyable key="id" text={transactionId} label="the payment ID" />],
           ['Processor', <ProcessorPage key="processor" payment={payment} transactionId={transactionId} />],
-          ...(known === null ? [] : balanceOf(known)),
+          ...(known === null ? [] : balanceOf(known, uncounted)),
           ['Transfer', payment.hasTransfer === true ? transferOf(payment) : null],
           ['Application fee', payment.hasApplicationFee === true ? 'Taken by the platform' : null],
         ]}
@@ -152,8 +154,9 @@ function ProcessorPage({ payment, transactionId }: PaymentCardProps) {
   );
 }
 
-function balanceOf(payment: ReturnType<typeof asKnown<ShownPayment>> & object): Fact[] {
+function balanceOf(payment: ReturnType<typeof asKnown<ShownPayment>> & object, uncounted: bigint): Fact[] {
   const { amount, currency, reserved, refundedOutside, chargedAt, fetchedAt } = payment;
+  const left = (remainingOf(payment) ?? 0n) - uncounted;
   return [
     ['Paid', <Moment key="paid" at={chargedAt} />],
     ['Amount', <Amount key="amount" amount={amount} currency={currency} />],
@@ -161,15 +164,16 @@ function balanceOf(payment: ReturnType<typeof asKnown<ShownPayment>> & object): 
       'Refunded here',
       <>
         <Amount amount={reserved} currency={currency} />{' '}
-        <span class="small muted">including in progress</span>
+        <span class="small muted">completed and in progress</span>
       </>,
     ],
     ['Refunded elsewhere', <Amount key="elsewhere" amount={refundedOutside} currency={currency} />],
     [
       'Still refundable',
       <>
-        <Amount amount={remainingOf(payment) ?? 0n} currency={currency} />{' '}
+        <Amount amount={left > 0n ? left : 0n} currency={currency} />{' '}
         <span class="small muted">
+          {uncounted > 0n && `without ${inMoney(uncounted, currency)} that may have moved; `}
           {fetchedAt === null ? (
             'read again before the next refund'
           ) : (
@@ -240,5 +244,5 @@ export function metadataFacts(metadata: unknown): Fact[] {
 
 function atTheBank({ kind, expectedBy }: Arrival): string | null {
   if (kind === 'reversal') return 'The charge disappears; no credit follows';
-  return expectedBy === null ? null : `By ${inDay(expectedBy)}, usually`;
+  return expectedBy === null ? null : `Usually by ${inDay(expectedBy)}`;
 }

@@ -193,7 +193,7 @@ const factLabels: Readonly<Record<string, string>> = {
   code: 'Code',
   processorStatus: 'Processor status',
   externalRefundId: 'Processor refund',
-  reference: 'Reference',
+  reference: 'Bank reference',
   referenceType: 'Kind of reference',
   endedAt: 'Attempt ended',
   conclusiveAt: 'Conclusive from',

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
@@ -49,6 +49,16 @@ describe('members', () => {
     expect(rowOf(asAdmin, viewer.email)).toContain('<select');
     expect(rowOf(asAdmin, owner.email)).not.toContain('<select');
     expect(asAdmin).not.toContain('<option value="owner"');
+  });
+
+  test('are invited by a link with PUBLIC_URL, if it is set', async () => {
+    const settings = service.deps.settings as { PUBLIC_URL: string | null };
+    settings.PUBLIC_URL = 'https://refunds.example.com';
+    onTestFinished(() => {
+      settings.PUBLIC_URL = null;
+    });
+    const { page } = await invite(admin, newEmail(), 'viewer');
+    expect(page.text).toContain('data-copy="https://refunds.example.com/dashboard/invitation/');
   });
 
   test('have a new role from their next request on', async () => {
