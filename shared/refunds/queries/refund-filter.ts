@@ -187,12 +187,16 @@ export function accountsInUseSql({ organizationId, environment }: RefundOwner): 
   return Prisma.sql`accounts_in_use(${organizationId}, ${environment}::environment)`;
 }
 
-/** The refunds of the account that has an id or a name. Naming every processor completes the key of a name. */
+/**
+ * The refunds of the account that has an id or a name. The name of a connected account is the only one with a slash: its refunds are found by
+ * their own index, which ends with their order. Naming every processor completes the key of a name.
+ */
 function ofNamedAccountSql(named: string, owner: RefundOwner): Prisma.Sql {
+  const byName = Prisma.sql`SELECT id FROM processor_account
+    WHERE ${ownerSql(owner)} AND processor = ANY (${[...processorNames]}) AND name = ${named}`;
+  if (named.includes('/')) return Prisma.sql`account_id = (${byName} LIMIT 1) AND is_connected`;
   return inOrderSql(Prisma.sql`account_id = ANY (ARRAY(
-    SELECT id FROM processor_account WHERE id = ${named}
-    UNION SELECT id FROM processor_account
-    WHERE ${ownerSql(owner)} AND processor = ANY (${[...processorNames]}) AND name = ${named}))`);
+    SELECT id FROM processor_account WHERE id = ${named} UNION ${byName}))`);
 }
 
 /** The refunds of an account, in the order of an index. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { fillOrganization, forgetStatistics, keepStatistics } from '../../support/plans/full-organization.ts';
+import { type ReadSoFar, readSoFar } from '../../support/plans/reads.ts';
 import { count, type Step, stepsOf } from '../../support/plans/steps.ts';
 import { aroundCalls } from '../../support/processors/around-calls.ts';
 import { isRelease } from '../../support/release.ts';
@@ -126,7 +127,7 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
 interface Cost {
   name: string;
   step: Step;
-  read: { rows: number; pages: number };
+  read: ReadSoFar;
   statements: string[];
   /** As a step has them. */
   calls: string[];
@@ -170,16 +171,4 @@ async function calls(databaseUrl: string): Promise<Map<string, number>> {
      where pronamespace = 'public'::regnamespace and prolang = (select oid from pg_language where lanname = 'plpgsql')`,
   );
   return new Map(rows.map(({ proname, calls }) => [proname, calls]));
-}
-
-/** What was read so far in this database. */
-async function readSoFar({ deps: { db, reads } }: TestService): Promise<{ rows: number; pages: number }> {
-  await reads.query('SELECT pg_stat_force_next_flush()::text', []);
-  await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
-  const [row] = await db.$queryRaw<{ rows: number; pages: number }[]>`
-    SELECT ((SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = 'public')
-        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'public'))::int AS rows,
-      (SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0)) FROM pg_statio_user_tables
-        WHERE schemaname = 'public')::int AS pages`;
-  return row ?? { rows: 0, pages: 0 };
 }
