@@ -190,8 +190,16 @@ async function askEach(
     })),
   );
   const owners = answers.filter(({ answer }) => answer.kind === 'found' || answer.kind === 'ambiguous');
+  const unconnected = answers.filter(
+    ({ account, answer }) =>
+      account.parentId !== null && answer.kind === 'misconfigured' && answer.isUnconnected === true,
+  );
+  // None of the accounts has access to it: the answer of the first says so.
+  if (unconnected.length === answers.length) return answers[0] ?? null;
   const silent = answers.filter(
-    ({ answer }) => answer.kind === 'unavailable' || answer.kind === 'misconfigured',
+    (each) =>
+      (each.answer.kind === 'unavailable' || each.answer.kind === 'misconfigured') &&
+      !unconnected.includes(each),
   );
   const [owner, ...others] = owners;
   if (others.length > 0) throw severalOwners(owners.map(({ account }) => account));

@@ -186,6 +186,8 @@ export interface Misconfigured {
   kind: 'misconfigured';
   failure: ProcessorFailure;
   scope: 'credentials' | 'ability' | 'object';
+  /** True when a connected account is not connected to the account of the credentials, so that these are of no use for it. */
+  isUnconnected?: true;
   ability?: Ability;
   /** The processor's own name of the permission that is missing, such as `rak_charge_read`; left out where it names none. */
   permission?: string;

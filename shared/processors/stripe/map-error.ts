@@ -25,8 +25,8 @@ const meanings: ReadonlyMap<unknown, Meaning> = new Map<unknown, Meaning>([
   ['rate_limit', { kind: 'unavailable', cause: 'rate_limited' }],
   ['balance_insufficient', { kind: 'unavailable', cause: 'insufficient_balance' }],
   ['insufficient_funds', { kind: 'unavailable', cause: 'insufficient_balance' }],
+  ['account_invalid', { kind: 'misconfigured', scope: 'credentials', isUnconnected: true }],
   ...[
-    'account_invalid',
     'api_key_expired',
     'livemode_mismatch',
     'platform_account_required',
@@ -46,7 +46,7 @@ const meanings: ReadonlyMap<unknown, Meaning> = new Map<unknown, Meaning>([
 type Meaning =
   | { kind: 'unknown'; awaitsApproval?: true }
   | { kind: 'unavailable'; cause: UnavailableCause }
-  | { kind: 'misconfigured'; scope: Misconfigured['scope'] };
+  | { kind: 'misconfigured'; scope: Misconfigured['scope']; isUnconnected?: true };
 
 /** The meaning of an error of a call: by its code first, by its status and type second. */
 export function outcomeOf(error: unknown): Outcome {
