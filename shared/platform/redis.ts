@@ -25,7 +25,12 @@ export function openRedis(
   if (REDIS_SENTINELS !== null) return new Redis({ ...single, ...behindSentinels(REDIS_SENTINELS, first) });
   if (nodes.length === 1) return new Redis(first, single);
   const redisOptions = { ...options, ...accessIn(first) };
-  return new Cluster(nodes, { redisOptions, enableOfflineQueue: options.enableOfflineQueue ?? true });
+  return new Cluster(nodes, {
+    redisOptions,
+    enableOfflineQueue: options.enableOfflineQueue ?? true,
+    // A certificate names hosts, and Node compares it with the address that was connected to: names are left to the connection.
+    ...(redisOptions.tls && { dnsLookup: (host, done) => done(null, host) }),
+  });
 }
 
 const addressesIn = (list: string) => list.split(',').map((address) => address.trim());

@@ -2,6 +2,7 @@ import { afterEach, expect, inject, test, vi } from 'vitest';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openDatabase } from '#shared/platform/database.ts';
 import { openRedis } from '#shared/platform/redis.ts';
+import { redisTroubleOf } from '#shared/platform/redis-trouble.ts';
 import { openMailer } from '#worker/notify/mail.ts';
 import { type MailServer, startMailServer } from '../../sandbox/mail-server.ts';
 import { startTlsFront } from '../../support/http/tls-front.ts';
@@ -25,7 +26,10 @@ const peers: [name: string, port: () => number, call: (host: string) => Promise<
   ['PostgreSQL', () => portOf(databaseUrl()), askPostgres],
   ...(redisUrl === null
     ? []
-    : [['Redis', () => portOf(redisUrl), askRedis] satisfies (typeof peers)[number]]),
+    : ([
+        ['Redis', () => portOf(redisUrl), askRedis],
+        ['a node of a Redis Cluster', () => portOf(redisUrl), askRedisCluster],
+      ] satisfies typeof peers)),
   ['the mail server', () => portOf(mail.url), (host) => sendMail(`smtps://${host}`)],
   ...processorVariants.map(
     (variant) =>
@@ -85,6 +89,16 @@ async function askRedis(host: string): Promise<void> {
   );
   redis.on('error', () => {});
   await redis.ping().finally(() => redis.disconnect());
+}
+
+/** The server is no cluster, which it says only to a client that has trusted it. */
+async function askRedisCluster(host: string): Promise<void> {
+  const cluster = openRedis(`rediss://${host},rediss://${host}`, { retryStrategy: () => null });
+  await new Promise<void>((resolve, reject) => {
+    cluster.on('error', (error) =>
+      redisTroubleOf(error)?.includes('no Redis Cluster') ? resolve() : reject(error),
+    );
+  }).finally(() => cluster.disconnect());
 }
 
 async function sendMail(url: string): Promise<void> {
