@@ -80,6 +80,7 @@ export class StripeProcessor implements Processor {
     const { transactionId, amount, currency } = submission;
     const problem = amountProblem(amount, currency);
     if (problem !== null) return { kind: 'rejected', failure: processorFailure('invalid_amount', problem) };
+    const deadline = new Deadline(options);
     // Half of the time is kept for the write: a write that is cut short has an unknown outcome, a read has not.
     const reading = new Deadline({ ...options, timeoutMs: options.timeoutMs / 2 });
     const payment = await this.#resolve(transactionId, reading);
@@ -87,7 +88,7 @@ export class StripeProcessor implements Processor {
     try {
       const reply = await this.#stripe.refunds.create(refundParameters(submission, payment.payment), {
         idempotencyKey: submission.idempotencyKey,
-        timeout: new Deadline(options).remainingMs(),
+        timeout: deadline.remainingMs(),
       });
       return submitted(submission, readRefund(reply));
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { abilities } from '#shared/processors/contract/processor.ts';
 import type { RefundOptions } from '#shared/processors/contract/refund-options.ts';
 import { listAll, windowAroundNow } from '../../support/processors/describe/listing.ts';
@@ -180,6 +180,17 @@ describe('Stripe on the wire', () => {
     // An address that is reserved for documentation, so that nothing answers there.
     const stripe = connect('stripe', stripeCredentials, 'http://192.0.2.1:9');
     expect(await stripe.createRefund(submission, { timeoutMs: 300 })).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('sends nothing once its time has passed while it found the payment', async () => {
+    const { stripe, seen } = await stripeWith((_seen, response) => {
+      const after = performance.now() + options.timeoutMs;
+      vi.spyOn(performance, 'now').mockReturnValue(after);
+      json(response, 200, { object: 'checkout.session', payment_intent: 'pi_1', invoice: null });
+    });
+    await stripe.createRefund({ ...submission, transactionId: 'cs_test_1' }, options);
+    vi.restoreAllMocks();
+    expect(seen.map(({ method }) => method)).toEqual(['GET']);
   });
 
   test('lists the refunds beside those in a currency that is not known', async () => {
