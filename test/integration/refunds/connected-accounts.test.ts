@@ -8,6 +8,7 @@ import { signStripe, stripeEvent } from '../../support/processors/signed-webhook
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -157,6 +158,17 @@ describe('an event of the platform', () => {
     expect(await webhooks.events()).toEqual([]);
     expect((await rowOf(service, id)).resyncRequestedAt).toBeNull();
   });
+
+  test.each([seller, 'acct_stranger1'])(
+    'changes nothing of the platform itself when it names %s',
+    async (account) => {
+      const { id } = await newRefund(service, { transactionId: await newPayment(service) });
+      await advanceRefund(service.deps, id);
+      expect((await report(await rowOf(service, id), { account })).status).toBe(200);
+      expect(await webhooks.events()).toEqual([]);
+      expect((await rowOf(service, id)).resyncRequestedAt).toBeNull();
+    },
+  );
 });
 
 test('what one connected account is refused marks that one alone, until its parent gets other credentials', async () => {
