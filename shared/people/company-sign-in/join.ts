@@ -68,7 +68,7 @@ async function join(
   });
 }
 
-/** @param current the role of the last sign-in, which a member keeps who has too many groups to be sent. */
+/** @param current the role that the member has, which stays when the provider leaves out the groups because they are too many. */
 function roleFor(provider: IdentityProvider, claims: Claims, current: Role | undefined): Role {
   if (hasTooManyGroups(provider, claims)) {
     if (current === undefined) throw new SignInRefusal('too_many_groups');
