@@ -6,7 +6,7 @@ import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import { dashboard } from './dashboard/dashboard.tsx';
 import { dashboardPath } from './dashboard/http/paths.ts';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
-import { admit, type Classes, type ClassOfCallers, openClasses } from './http/admission.ts';
+import { type AllPlaces, admit, openAllPlaces, type Places } from './http/admission.ts';
 import { apiVersion } from './http/api-version.ts';
 import { authenticate } from './http/authenticate.ts';
 import { compression } from './http/compression.ts';
@@ -43,15 +43,15 @@ export async function buildApp(
   // Requests that wait get what is there now, so that closing does not wait for them.
   app.addHook('preClose', async () => closing.abort());
   const isDelayed = await refuseWhileDelayed(app, deps.settings.MAX_EVENT_LOOP_DELAY_MS);
-  const classes = openClasses(deps.settings);
+  const places = openAllPlaces(deps.settings);
   const described: DescribedRoute[] = [];
-  await app.register(async (scope: Api) => programs(scope, { classes, isDelayed, described }));
-  await app.register(async (scope: Api) => browsers(scope, { classes, described }));
+  await app.register(async (scope: Api) => programs(scope, { places, isDelayed, described }));
+  await app.register(async (scope: Api) => browsers(scope, { places, described }));
   return app;
 }
 
 interface Parts {
-  classes: Classes;
+  places: AllPlaces;
   /** The routes of the public API, for its reference. */
   described: DescribedRoute[];
 }
@@ -59,7 +59,7 @@ interface Parts {
 /** What programs call, in JSON: the public API, and what processors and load balancers send. */
 async function programs(
   app: Api,
-  { classes, isDelayed, described }: Parts & { isDelayed: () => boolean },
+  { places, isDelayed, described }: Parts & { isDelayed: () => boolean },
 ): Promise<void> {
   collectDescribedRoutes(app, described);
   jsonSecurityHeaders(app);
@@ -68,19 +68,19 @@ async function programs(
     throw refusal;
   };
   await withOtherMethodsRefused(app, throwRefusal, async () => {
-    healthRoutes(app, () => isDelayed() || classes.clients.working.isFull);
-    await app.register(async (scope: Api) => processorWebhookRoutes(scope, classes));
-    await app.register(async (scope: Api) => publicApi(scope, classes.clients));
+    healthRoutes(app, () => isDelayed() || places.clients.working.isFull);
+    await app.register(async (scope: Api) => processorWebhookRoutes(scope, places));
+    await app.register(async (scope: Api) => publicApi(scope, places.clients));
   });
 }
 
 /** The routes for API keys. */
-async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
+async function publicApi(app: Api, clients: Places): Promise<void> {
   compression(app);
   traceRequests(app);
   await authenticate(app);
   await limitKeys(app);
-  admit(app, ({ apiKey }) => ({ class: clients, owner: `${apiKey.organizationId}/${apiKey.environment}` }));
+  admit(app, ({ apiKey }) => ({ places: clients, owner: `${apiKey.organizationId}/${apiKey.environment}` }));
   // Its tools check the scopes themselves, and answer as the protocol demands.
   mcpRoute(app);
   await app.register(async (scope: Api) => {
@@ -90,7 +90,7 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
 }
 
 /** What people open in a browser: the dashboard, the queue board and the API reference. Every unknown path is answered here. */
-async function browsers(app: Api, { classes, described }: Parts): Promise<void> {
+async function browsers(app: Api, { places, described }: Parts): Promise<void> {
   const { deps } = app;
   await pageSecurityHeaders(app);
   checkRequests(app);
@@ -101,7 +101,7 @@ async function browsers(app: Api, { classes, described }: Parts): Promise<void> 
     app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
     await openApi(app, described);
     await app.register(async (scope: Api) => {
-      admit(scope, ({ ip }) => ({ class: classes.people, owner: networkOf(ip) }));
+      admit(scope, ({ ip }) => ({ places: places.people, owner: networkOf(ip) }));
       await dashboard(scope, { ...deps, db: deps.dashboardDb });
     });
   });

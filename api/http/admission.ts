@@ -40,34 +40,33 @@ export class Bound {
 }
 
 /** The places of one class of callers. Each class has its own, so none is refused because of another. */
-export interface ClassOfCallers {
+export interface Places {
   /** Requests whose body is read, that are worked on, or whose response the client has not read. */
   working: Bound;
   /** Requests that may wait for an outcome, an event or a processor. */
   waiting: Bound;
 }
 
-/** A class with so many places. */
-export function openClass(working: number, waiting = 0): ClassOfCallers {
+export function openPlaces(working: number, waiting = 0): Places {
   return { working: new Bound(working), waiting: new Bound(waiting) };
 }
 
 /** Clients with an API key, processors with webhooks of known accounts, senders of other webhooks, and people with a browser. */
-export type Classes = Record<'clients' | 'processors' | 'unknownSenders' | 'people', ClassOfCallers>;
+export type AllPlaces = Record<'clients' | 'processors' | 'unknownSenders' | 'people', Places>;
 
-export function openClasses(settings: ServiceSettings): Classes {
+export function openAllPlaces(settings: ServiceSettings): AllPlaces {
   const { MAX_REQUESTS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS, MAX_PAGES_IN_PROGRESS } = settings;
   return {
-    clients: openClass(MAX_REQUESTS_IN_PROGRESS, settings.MAX_REQUESTS_WAITING),
-    processors: openClass(MAX_WEBHOOKS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS),
-    unknownSenders: openClass(Math.ceil(MAX_WEBHOOKS_IN_PROGRESS / 2)),
-    people: openClass(MAX_PAGES_IN_PROGRESS),
+    clients: openPlaces(MAX_REQUESTS_IN_PROGRESS, settings.MAX_REQUESTS_WAITING),
+    processors: openPlaces(MAX_WEBHOOKS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS),
+    unknownSenders: openPlaces(Math.ceil(MAX_WEBHOOKS_IN_PROGRESS / 2)),
+    people: openPlaces(MAX_PAGES_IN_PROGRESS),
   };
 }
 
 /** Which places a request takes one of, and whose share of them. */
 export interface Admission {
-  class: ClassOfCallers;
+  places: Places;
   owner: string;
 }
 
@@ -82,17 +81,17 @@ class Place {
 
   /** @returns false when its owner has no place left. */
   work(): boolean {
-    return this.#enter(this.#admission.class.working);
+    return this.#enter(this.#admission.places.working);
   }
 
   /** Waits in place of working. @returns false when its owner has no place left for that; then it keeps the one that it has. */
   wait(): boolean {
-    return this.#enter(this.#admission.class.waiting);
+    return this.#enter(this.#admission.places.waiting);
   }
 
   /** Works on what it waited for, in the place that it has if no other is free. */
   finish(): void {
-    if (this.#bound !== null) this.#enter(this.#admission.class.working);
+    if (this.#bound !== null) this.#enter(this.#admission.places.working);
   }
 
   leave(): void {

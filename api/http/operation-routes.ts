@@ -7,7 +7,7 @@ import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern } from '../operations/fields.ts';
 import type { Call, Operation } from '../operations/operation.ts';
-import { admit, openClass, startWaiting } from './admission.ts';
+import { admit, openPlaces, startWaiting } from './admission.ts';
 import { csvBody, ignoredBody, optionalJsonBody } from './body.ts';
 import { type Api, jsonResponse, responsesOf } from './route.ts';
 
@@ -85,9 +85,9 @@ function addRoute(app: Api, operation: Operation): void {
 const mostLarge = 4;
 
 function admitFew(app: Api, isLarge: boolean): void {
-  const large = openClass(mostLarge);
+  const large = openPlaces(mostLarge);
   admit(app, (request) =>
-    isLarge || acceptsCsv(request) ? { class: large, owner: request.apiKey.organizationId } : null,
+    isLarge || acceptsCsv(request) ? { places: large, owner: request.apiKey.organizationId } : null,
   );
 }
 
@@ -189,7 +189,7 @@ function callOf(operation: Operation, request: FastifyRequest, reply: FastifyRep
   return {
     ...{ apiKey, actor: `key:${apiKey.id}`, source: 'api', params, query, body },
     idempotency: operation.isIdempotent ? readIdempotencyKey(request) : null,
-    waitMs: waitMsOf(operation, request, reply),
+    waitMs: startWaitingFor(operation, request, reply),
     report({ answer, isReplayed, recordedAs, created = null }) {
       request.created = created;
       if (isReplayed) reply.header('idempotent-replayed', 'true');
@@ -204,7 +204,7 @@ function callOf(operation: Operation, request: FastifyRequest, reply: FastifyRep
  * How long a request waits: as it prefers, or 0 when it finds no place among those that wait. Call it last: it drops what the request
  * consists of.
  */
-function waitMsOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): number {
+function startWaitingFor(operation: Operation, request: FastifyRequest, reply: FastifyReply): number {
   const { settings } = request.server.deps;
   const preference =
     operation.defaultWaitMs === undefined

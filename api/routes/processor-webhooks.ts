@@ -4,7 +4,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { networkOf } from '#shared/platform/network.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { answerChallenge, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
-import { admit, type Classes, startWaiting } from '../http/admission.ts';
+import { type AllPlaces, admit, startWaiting } from '../http/admission.ts';
 import { rawBody } from '../http/body.ts';
 import type { Api } from '../http/route.ts';
 
@@ -22,15 +22,15 @@ const leaseWaitMs = 2_000;
  */
 export async function processorWebhookRoutes(
   app: Api,
-  { processors, unknownSenders }: Pick<Classes, 'processors' | 'unknownSenders'>,
+  { processors, unknownSenders }: Pick<AllPlaces, 'processors' | 'unknownSenders'>,
 ): Promise<void> {
   const { connections } = app.deps;
   admit(app, ({ params, ip }) => {
     const { accountId } = params as { accountId: string };
     const isKnown = connections.last(accountId) !== undefined;
     return isKnown
-      ? { class: processors, owner: accountId }
-      : { class: unknownSenders, owner: networkOf(ip) };
+      ? { places: processors, owner: accountId }
+      : { places: unknownSenders, owner: networkOf(ip) };
   });
   for (const processor of processorNames) {
     const { challengeParameter } = processorKind(processor).webhooks;

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyRequest } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { admit, Bound, openClass, startWaiting } from '#api/http/admission.ts';
+import { admit, Bound, openPlaces, startWaiting } from '#api/http/admission.ts';
 
 /** How many places an owner gets that takes as many as it can. */
 function fill(bound: Bound, owner: string): number {
@@ -33,8 +33,8 @@ test('a bound of one place has it for whoever comes first', () => {
 function twoPlaces() {
   const app = Fastify();
   onTestFinished(() => app.close());
-  const callers = openClass(2, 2);
-  admit(app as never, () => ({ class: callers, owner: 'a' }));
+  const callers = openPlaces(2, 2);
+  admit(app as never, () => ({ places: callers, owner: 'a' }));
   return { app, callers };
 }
 
@@ -70,10 +70,10 @@ test('a request that waits holds no place of those that work, nor its body and h
 
 test('a request that a nested instance admits takes no place of the surrounding one', async () => {
   const { app, callers } = twoPlaces();
-  const few = openClass(1);
+  const few = openPlaces(1);
   const places = () => [callers.working.admits('a'), few.working.isFull];
   await app.register(async (nested) => {
-    admit(nested as never, ({ method }) => (method === 'POST' ? { class: few, owner: 'b' } : null));
+    admit(nested as never, ({ method }) => (method === 'POST' ? { places: few, owner: 'b' } : null));
     nested.route({ method: ['GET', 'POST'], url: '/', handler: async () => places() });
   });
   expect((await app.inject({ method: 'POST', url: '/' })).json()).toEqual([true, true]);

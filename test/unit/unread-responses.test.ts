@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { admit, openClass, startWaiting } from '#api/http/admission.ts';
+import { admit, openPlaces, startWaiting } from '#api/http/admission.ts';
 import { createBoundedServer } from '#api/http/pipelining.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -16,10 +16,10 @@ async function serveLarge(idleTimeoutMs: number) {
     forceCloseConnections: true,
   });
   onTestFinished(() => app.close());
-  const clients = openClass(2, 2);
+  const clients = openPlaces(2, 2);
   const { working: work } = clients;
   let owner = 0;
-  admit(app as never, () => ({ class: clients, owner: String(++owner) }));
+  admit(app as never, () => ({ places: clients, owner: String(++owner) }));
   let sent = 0;
   app.addHook('onSend', async () => {
     sent += 1;

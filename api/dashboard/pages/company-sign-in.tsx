@@ -11,7 +11,7 @@ import { auditRefusal, SignInRefusal } from '#shared/people/company-sign-in/refu
 import type { IdentityProvider } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
-import { admit, openClass } from '../../http/admission.ts';
+import { admit, openPlaces } from '../../http/admission.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ButtonLink } from '../components/button.tsx';
@@ -36,10 +36,10 @@ const purpose = 'company sign-in';
 export async function companySignInPages(scope: Api, deps: ApiDependencies): Promise<void> {
   await limitAttempts(scope, (limited) => {
     // A provider that does not answer holds no place of other pages.
-    const atProviders = openClass(Math.ceil(deps.settings.MAX_PAGES_IN_PROGRESS / 4));
+    const atProviders = openPlaces(Math.ceil(deps.settings.MAX_PAGES_IN_PROGRESS / 4));
     admit(limited, ({ params }) => {
       const { organizationId } = params as { organizationId: string };
-      return { class: atProviders, owner: organizationId };
+      return { places: atProviders, owner: organizationId };
     });
     limited.get<{ Params: { organizationId: string } }>(
       `${companySignInPath}/:organizationId`,

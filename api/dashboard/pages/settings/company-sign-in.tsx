@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { admit, openClass } from '#api/http/admission.ts';
+import { admit, openPlaces } from '#api/http/admission.ts';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { roles } from '#shared/access/roles.ts';
@@ -92,8 +92,8 @@ export async function companySignInSettings(scope: Api, deps: ApiDependencies): 
   );
 
   await scope.register(async (asking: Api) => {
-    const tests = openClass(mostTests);
-    admit(asking, (request) => ({ class: tests, owner: contextOf(request).organization.id }));
+    const tests = openPlaces(mostTests);
+    admit(asking, (request) => ({ places: tests, owner: contextOf(request).organization.id }));
     const test = async (request: FastifyRequest) => {
       const provider = await find(request);
       if (provider !== null) await testProvider(deps, provider, redirectUriFor(request));
