@@ -1,5 +1,8 @@
--- Takes the leases of due refunds, for one call to their processor each, and returns everything that their next steps need. The
--- caller has locked their refund_work rows in an earlier statement, and grant_calls.sql has granted their calls.
+-- Takes the leases of due refunds, for one call to their processor each, and returns everything that their next steps need: for each a
+-- JSON object of step, now, refund, payment (its own id at the processor; null until it was read), work, account.
+--
+-- Only for claim_refunds.sql and claim_due_refunds.sql: in an earlier statement they have locked the refund_work rows of `held`, and
+-- grant_calls.sql has granted their calls. `moment` is the time of the claim.
 --
 -- A claim to send counts the attempt and marks its outcome as unknown before the caller makes the call, so that a worker may
 -- die at any point. The record of its outcome adds it to the timeline. A claim also takes over a requested resync: the next step
