@@ -263,7 +263,7 @@ describe('a payment with a transfer and an application fee', () => {
   const seller = 'acct_seller1';
   const destinationCharge = () => newPayment(service, { transferTo: seller, applicationFee: 1_000 });
 
-  test('offers who pays and what becomes of the fee, and the refund has what was chosen', async () => {
+  test('offers who pays and whether the fee goes back, and the refund has what was chosen', async () => {
     const transactionId = await destinationCharge();
     const fields = refundOf(transactionId);
     const reviewed = await review(fields);
