@@ -77,13 +77,9 @@ export function sandboxControl(url: string) {
 }
 
 /** Makes one request per call. */
-export function stripeClient(
-  url: string,
-  secretKey = 'sk_test_sandbox',
-  connectedAccount: string | null = null,
-): Stripe {
+export function stripeClient(url: string, secretKey = 'sk_test_sandbox'): Stripe {
   const direct = { HTTPS_PROXY: null, HTTP_PROXY: null, NO_PROXY: '' };
-  return openStripe({ secretKey, apiBase: url }, direct, connectedAccount);
+  return openStripe({ secretKey, apiBase: url }, direct);
 }
 
 /** The published types lag behind the SDK: refunds take options, voids an API request key. */

@@ -8,6 +8,7 @@ import { processorFailure, unavailable } from '../contract/outcome.ts';
 import {
   type CallAnswer,
   InvalidCredentialsError,
+  type OnBehalfOf,
   type Processor,
   type Unavailable,
   type WebhookVerdict,
@@ -24,7 +25,6 @@ import {
 } from './abilities.ts';
 import { type AccountName, credentialContext } from './account.ts';
 import { CallPace } from './call-pace.ts';
-import { type ConnectedAccount, isUnused } from './connected-accounts.ts';
 import { noteRateLimit, partOfRate, pauseLeftMs } from './rate-limits.ts';
 
 interface ConnectionDependencies extends Stores {
@@ -41,18 +41,24 @@ export interface Connection {
   refusedWebhooks: number;
 }
 
+/** The connection of an account with credentials of its own. */
+interface OwnConnection extends Connection {
+  onBehalfOf: OnBehalfOf;
+}
+
 /** After so many of them, the account's webhooks count as refused: one alone may be forged. */
 const refusedInRow = 5;
 
 /**
- * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients keep sockets open.
+ * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients keep sockets open. Connected
+ * accounts, of which there may be any number, use that of their parent, and nothing of them is kept.
  * This is the one place that notes on an account what its calls show, for all processes: what the credentials may do, and rate limits.
  * No call of a paused operation is made.
  */
 export class ProcessorConnections {
   readonly #deps: ConnectionDependencies;
-  readonly #connected = new Map<string, Connection>();
-  readonly #opening = new Map<string, Promise<Connection>>();
+  readonly #connected = new Map<string, OwnConnection>();
+  readonly #opening = new Map<string, Promise<OwnConnection>>();
   readonly #pace = new CallPace();
 
   constructor(deps: ConnectionDependencies) {
@@ -64,27 +70,34 @@ export class ProcessorConnections {
    * @throws InvalidCredentialsError when they do not fit the account's environment.
    */
   async connect(account: AccountName): Promise<Processor> {
-    if (isUnused(account)) return (await this.#openUnused(account)).processor;
-    const known = this.#connected.get(account.id);
-    if (known?.account.updatedAt.getTime() === account.updatedAt.getTime()) {
-      known.account = account;
-      return known.processor;
-    }
-    const opened = await this.open(account.id);
-    // The read was already running, and is older than the caller's.
-    return opened.account.updatedAt < account.updatedAt ? await this.connect(account) : opened.processor;
+    const own = await this.#withCredentials(account);
+    if (account.parentId === null) return own.processor;
+    return this.#watched(account, own.onBehalfOf(account.connectedAccount)).processor;
   }
 
-  /** The last connection of an account, which has been replaced if the account was updated since. */
+  /** The connection of the account, or of the one that it is connected to, as the caller has read it or newer. */
+  async #withCredentials(account: AccountName): Promise<OwnConnection> {
+    const { id, parentId, updatedAt } = account;
+    const known = this.#connected.get(parentId ?? id);
+    if (known?.account.updatedAt.getTime() === updatedAt.getTime()) {
+      if (parentId === null) known.account = account;
+      return known;
+    }
+    const opened = await this.open(parentId ?? id);
+    // The read was already running, and is older than the caller's.
+    return opened.account.updatedAt < updatedAt ? await this.#withCredentials(account) : opened;
+  }
+
+  /** The last connection of an account with credentials of its own, which has been replaced if the account was updated since. */
   last(accountId: string): Connection | undefined {
     return this.#connected.get(accountId);
   }
 
   /**
-   * Connects an account as it is stored now. Concurrent callers share the read.
+   * Connects an account with credentials of its own as it is stored now. Concurrent callers share the read.
    * @throws as `connect`, and for an unknown account.
    */
-  open(accountId: string): Promise<Connection> {
+  open(accountId: string): Promise<OwnConnection> {
     let opening = this.#opening.get(accountId);
     if (opening === undefined) {
       opening = this.#open(accountId).finally(() => this.#opening.delete(accountId));
@@ -93,46 +106,35 @@ export class ProcessorConnections {
     return opening;
   }
 
-  async #open(accountId: string): Promise<Connection> {
-    const { parent, ...stored } = await this.#deps.db.processorAccount.findUniqueOrThrow({
-      where: { id: accountId },
-      include: { parent: true },
-    });
+  async #open(accountId: string): Promise<OwnConnection> {
+    const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: accountId } });
     const { encryptedCredentials: _, encryptionKeyId: _keyId, createdAt: _createdAt, ...account } = stored;
-    const connection = await this.#watched(account, parent ?? stored);
+    const onBehalfOf = await this.#unseal(stored);
+    const connection = Object.assign(this.#watched(account, onBehalfOf(null)), { onBehalfOf });
     this.#connected.set(accountId, connection);
     return connection;
   }
 
-  /** Not kept, because there may be any number of them. */
-  async #openUnused(account: ConnectedAccount): Promise<Connection> {
-    const where = { id: account.parentId };
-    return await this.#watched(account, await this.#deps.db.processorAccount.findUniqueOrThrow({ where }));
-  }
-
-  /** @param keeper the account that has the credentials: its parent, or itself. */
-  async #watched(account: AccountName, keeper: ProcessorAccount): Promise<Connection> {
-    const processor = await this.#unseal(account, keeper);
+  #watched(account: AccountName, processor: Processor): Connection {
     const connection: Connection = { account, processor, refusedWebhooks: 0 };
-    connection.processor = aroundCalls(connection.processor, (call, operation) =>
+    connection.processor = aroundCalls(processor, (call, operation) =>
       this.#watch(connection, operation, call),
     );
     return connection;
   }
 
-  async #unseal(account: AccountName, keeper: ProcessorAccount): Promise<Processor> {
+  async #unseal(account: ProcessorAccount): Promise<OnBehalfOf> {
     try {
       const sealed = {
-        keyId: keeper.encryptionKeyId ?? '',
-        bytes: keeper.encryptedCredentials ?? new Uint8Array(),
+        keyId: account.encryptionKeyId ?? '',
+        bytes: account.encryptedCredentials ?? new Uint8Array(),
       };
-      const text: unknown = JSON.parse(this.#deps.secrets.open(sealed, credentialContext(keeper)));
+      const text: unknown = JSON.parse(this.#deps.secrets.open(sealed, credentialContext(account)));
       const kind = processorKind(account.processor);
       const credentials = kind.parseCredentials(text, account.environment);
-      return maskSecrets(
-        kind.connect(credentials, this.#deps.settings, account.connectedAccount),
-        kind.secretsOf(credentials),
-      );
+      const onBehalfOf = kind.connect(credentials, this.#deps.settings);
+      const secrets = kind.secretsOf(credentials);
+      return (connectedAccount) => maskSecrets(onBehalfOf(connectedAccount), secrets);
     } catch (error) {
       if (isUnusableCredentials(error)) {
         const failure = { code: 'credentials_unusable', message: error.message };

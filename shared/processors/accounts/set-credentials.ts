@@ -44,7 +44,7 @@ export async function setTestedAccount(
   await findOrganization(deps.db, organizationId);
   const kind = processorKind(name);
   const credentials = kind.parseCredentials(input, environment);
-  const processor = maskSecrets(kind.connect(credentials, deps.settings), kind.secretsOf(credentials));
+  const processor = maskSecrets(kind.connect(credentials, deps.settings)(null), kind.secretsOf(credentials));
   const answers = await probeAll(processor, deps.settings);
   const test = connectionTest(answers, withoutSecret(processor) ?? untested);
   if (test.verdict === 'unusable' && !request.force) throw new RefusedCredentialsError(test);

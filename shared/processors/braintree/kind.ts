@@ -81,9 +81,12 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
     privateKey,
     publicKey,
   ],
-  connect(credentials, proxies, connectedAccount = null) {
-    // Left out of the calls, it would have another account's money moved.
-    if (connectedAccount !== null) throw new TypeError('Braintree has no connected accounts.');
-    return new BraintreeProcessor(credentials, proxies);
+  connect(credentials, proxies) {
+    const processor = new BraintreeProcessor(credentials, proxies);
+    return (connectedAccount) => {
+      // Left out of the calls, it would have another account's money moved.
+      if (connectedAccount !== null) throw new TypeError('Braintree has no connected accounts.');
+      return processor;
+    };
   },
 };

@@ -454,12 +454,16 @@ export interface ProcessorKind<Credentials> {
   webhooks: { mediaType: string; challengeParameter: string | null; setUp: string };
   /** The secrets in the credentials, in every form in which they are sent. */
   secretsOf(credentials: Credentials): readonly string[];
-  /**
-   * @param connectedAccount every call is about what belongs to it; left out or null, about the account's own.
-   * @throws TypeError for a connected account whose id does not fit `connectedAccountId`.
-   */
-  connect(credentials: Credentials, proxies: ProxySettings, connectedAccount?: string | null): Processor;
+  /** Opens the one client of an account, which those that are connected to it use as well. */
+  connect(credentials: Credentials, proxies: ProxySettings): OnBehalfOf;
 }
+
+/**
+ * The processor as an account uses it.
+ * @param connectedAccount every call is about what belongs to it; null for the account's own.
+ * @throws TypeError for a connected account whose id does not fit `connectedAccountId`.
+ */
+export type OnBehalfOf = (connectedAccount: string | null) => Processor;
 
 /** Credentials that cannot be used. The message is for the person who entered them. */
 export class InvalidCredentialsError extends Error {

@@ -1,5 +1,4 @@
 import type Stripe from 'stripe';
-import type { ProxySettings } from '../../platform/outgoing/proxy.ts';
 import { Deadline } from '../contract/calls.ts';
 import {
   asLookupProblem,
@@ -32,14 +31,7 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { amountProblem, toStripeAmount } from './amounts.ts';
-import {
-  isNameOfPayment,
-  isPaymentId,
-  isRefundId,
-  paymentParameter,
-  type StripeCredentials,
-  stripeClient,
-} from './client.ts';
+import { isNameOfPayment, isPaymentId, isRefundId, paymentParameter, type StripeAccess } from './client.ts';
 import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
 import { probe } from './probe.ts';
@@ -53,20 +45,19 @@ import {
   toPayment,
 } from './replies.ts';
 import { type ResolvedPayment, resolvePayment } from './resolve-payment.ts';
-import { verifyWebhook, webhookSecretsOf } from './verify-webhook.ts';
+import { verifyWebhook } from './verify-webhook.ts';
 
 const pageSize = 100;
 const mostPages = 20;
 
 /** One Stripe account, or one account that is connected to it. */
 export class StripeProcessor implements Processor {
-  readonly #stripe: Stripe;
+  readonly #access: StripeAccess;
   readonly #webhookSecrets: readonly string[];
 
-  /** @param connectedAccount the one that every call is about; null for the account itself. */
-  constructor(credentials: StripeCredentials, proxies: ProxySettings, connectedAccount: string | null) {
-    this.#stripe = stripeClient(credentials, proxies, connectedAccount);
-    this.#webhookSecrets = webhookSecretsOf(credentials);
+  constructor(access: StripeAccess, webhookSecrets: readonly string[]) {
+    this.#access = access;
+    this.#webhookSecrets = webhookSecrets;
   }
 
   async getPayment(transactionId: string, options: CallOptions): Promise<PaymentReadResult> {
@@ -86,9 +77,9 @@ export class StripeProcessor implements Processor {
     const payment = await this.#resolve(transactionId, reading);
     if (payment.kind !== 'resolved') return notSent(payment);
     try {
-      const reply = await this.#stripe.refunds.create(refundParameters(submission, payment.payment), {
+      const reply = await this.#access.stripe.refunds.create(refundParameters(submission, payment.payment), {
         idempotencyKey: submission.idempotencyKey,
-        timeout: deadline.remainingMs(),
+        ...this.#access.within(deadline),
       });
       return submitted(submission, readRefund(reply));
     } catch (error) {
@@ -123,10 +114,10 @@ export class StripeProcessor implements Processor {
   ): Promise<ReadResult<ProcessorRefund>> {
     if (!isRefundId(externalRefundId)) return { kind: 'not-found', failure: noSuchRefund(externalRefundId) };
     try {
-      const reply = await this.#stripe.refunds.retrieve(
+      const reply = await this.#access.stripe.refunds.retrieve(
         externalRefundId,
         {},
-        { timeout: new Deadline(options).remainingMs() },
+        this.#access.within(new Deadline(options)),
       );
       return { kind: 'found', value: readRefund(reply) };
     } catch (error) {
@@ -135,7 +126,7 @@ export class StripeProcessor implements Processor {
   }
 
   async listRefunds(window: ListingWindow, options: CallOptions): Promise<ReadResult<ListingPage>> {
-    return await listRefunds(this.#stripe, window, null, options);
+    return await listRefunds(this.#access, window, null, options);
   }
 
   /** Stripe only cancels refunds that wait for the customer. */
@@ -146,10 +137,10 @@ export class StripeProcessor implements Processor {
   ): Promise<CancelResult> {
     if (!isRefundId(externalRefundId)) return { kind: 'refused', failure: noSuchRefund(externalRefundId) };
     try {
-      const reply = await this.#stripe.refunds.cancel(
+      const reply = await this.#access.stripe.refunds.cancel(
         externalRefundId,
         {},
-        { timeout: new Deadline(options).remainingMs() },
+        this.#access.within(new Deadline(options)),
       );
       const refund = readRefund(reply);
       if (refund.state !== 'cancelled') {
@@ -162,7 +153,7 @@ export class StripeProcessor implements Processor {
   }
 
   async probe(ability: ProbedAbility, options: CallOptions): Promise<ProbeResult> {
-    return await probe(this.#stripe, ability, options);
+    return await probe(this.#access, ability, options);
   }
 
   get hasWebhookSecret(): boolean {
@@ -181,10 +172,7 @@ export class StripeProcessor implements Processor {
   /** Nothing is asked for the id of a charge or a payment intent. */
   async #resolve(transactionId: string, deadline: Deadline) {
     try {
-      return await resolvePayment(
-        { stripe: this.#stripe, remainingMs: () => deadline.remainingMs() },
-        transactionId,
-      );
+      return await resolvePayment(this.#access, deadline, transactionId);
     } catch (error) {
       const problem = asReadProblem(outcomeOf(error));
       // Credentials that may not read sessions or invoices may still read every payment.
@@ -217,18 +205,19 @@ export class StripeProcessor implements Processor {
 
   async #readCharge(transactionId: string, deadline: Deadline): Promise<StripeCharge | null> {
     if (!transactionId.startsWith('pi_')) return await this.#retrieveCharge(transactionId, deadline);
-    const reply = await this.#stripe.paymentIntents.retrieve(
+    const reply = await this.#access.stripe.paymentIntents.retrieve(
       transactionId,
       { expand: ['latest_charge'] },
-      { timeout: deadline.remainingMs() },
+      this.#access.within(deadline),
     );
     const latest = readLatestCharge(reply);
     return typeof latest === 'string' ? await this.#retrieveCharge(latest, deadline) : latest;
   }
 
   async #retrieveCharge(chargeId: string, deadline: Deadline): Promise<StripeCharge> {
-    const timeout = deadline.remainingMs();
-    return readCharge(await this.#stripe.charges.retrieve(chargeId, {}, { timeout }));
+    return readCharge(
+      await this.#access.stripe.charges.retrieve(chargeId, {}, this.#access.within(deadline)),
+    );
   }
 
   /** Without the permission to read disputes, Stripe decides when the refund is sent. */
@@ -238,8 +227,8 @@ export class StripeProcessor implements Processor {
   ): Promise<{ reading: ProbeResult; isChargedBack: boolean }> {
     const ability = 'disputes';
     try {
-      const timeout = deadline.remainingMs();
-      const disputes = await this.#stripe.disputes.list({ charge, limit: pageSize }, { timeout });
+      const asked = { charge, limit: pageSize };
+      const disputes = await this.#access.stripe.disputes.list(asked, this.#access.within(deadline));
       return { reading: { kind: 'permitted', ability }, isChargedBack: readIsChargedBack(disputes) };
     } catch (error) {
       const outcome = outcomeOf(error);
@@ -253,13 +242,13 @@ export class StripeProcessor implements Processor {
     const refunds: ProcessorRefund[] = [];
     for (let page = 0; page < mostPages; page++) {
       const last = refunds.at(-1);
-      const reply = await this.#stripe.refunds.list(
+      const reply = await this.#access.stripe.refunds.list(
         {
           ...paymentParameter(transactionId),
           limit: pageSize,
           ...(last === undefined ? {} : { starting_after: last.id }),
         },
-        { timeout: deadline.remainingMs() },
+        this.#access.within(deadline),
       );
       const { refunds: more, hasMore } = readRefundPage(reply);
       refunds.push(...more);

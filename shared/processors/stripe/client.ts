@@ -2,6 +2,7 @@ import { type Agent, type IncomingMessage, request as requestHttp } from 'node:h
 import { request as requestHttps } from 'node:https';
 import Stripe from 'stripe';
 import { openAgent, type ProxySettings } from '../../platform/outgoing/proxy.ts';
+import type { Deadline } from '../contract/calls.ts';
 import { isClientSecret } from '../contract/credentials.ts';
 
 /** The validated credentials of a Stripe account. */
@@ -15,15 +16,24 @@ export interface StripeCredentials {
   connectWebhookSecret?: string | undefined;
 }
 
-/**
- * A client that makes one HTTP request per call, within one time limit.
- * @param connectedAccount named in every request, which is then about what belongs to it; null for the account of the key.
- */
-export function stripeClient(
-  { secretKey, apiBase }: StripeCredentials,
-  proxies: ProxySettings,
-  connectedAccount: string | null = null,
-): Stripe {
+/** What requests are made with. */
+export interface StripeAccess {
+  stripe: Stripe;
+  /**
+   * What goes with each request: its time limit, and the connected account that it is about.
+   * @throws DeadlineExceededError when no time is left.
+   */
+  within(deadline: Deadline): Stripe.RequestOptions;
+}
+
+/** @param connectedAccount named in every request, which is then about what belongs to it; null for the account of the key. */
+export function accessTo(stripe: Stripe, connectedAccount: string | null): StripeAccess {
+  const about = connectedAccount === null ? {} : { stripeAccount: connectedAccount };
+  return { stripe, within: (deadline) => ({ timeout: deadline.remainingMs(), ...about }) };
+}
+
+/** A client that makes one HTTP request per call, within one time limit. It keeps connections open, for all connected accounts. */
+export function stripeClient({ secretKey, apiBase }: StripeCredentials, proxies: ProxySettings): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === 'https:' ? 'https' : 'http';
   return new Stripe(secretKey, {
@@ -32,7 +42,6 @@ export function stripeClient(
     port: port === '' ? { http: 80, https: 443 }[scheme] : Number(port),
     maxNetworkRetries: 0,
     telemetry: false,
-    ...(connectedAccount !== null && { stripeAccount: connectedAccount }),
     httpClient: singleRequestClient(scheme, openAgent(new URL(apiBase), idleConnections, proxies)),
   });
 }

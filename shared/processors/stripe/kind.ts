@@ -11,8 +11,16 @@ import {
 import { InvalidCredentialsError, type ProcessorKind } from '../contract/processor.ts';
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
-import { accountId, isNameOfPayment, isPaymentId, type StripeCredentials } from './client.ts';
+import {
+  accessTo,
+  accountId,
+  isNameOfPayment,
+  isPaymentId,
+  type StripeCredentials,
+  stripeClient,
+} from './client.ts';
 import { mapStatus } from './replies.ts';
+import { webhookSecretsOf } from './verify-webhook.ts';
 
 const signingSecret = secretText.regex(
   /^whsec_./,
@@ -97,11 +105,15 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   },
   secretsOf: ({ secretKey, webhookSecret, connectWebhookSecret }) =>
     [secretKey, webhookSecret, connectWebhookSecret].filter((secret) => secret !== undefined),
-  connect(credentials, proxies, connectedAccount = null) {
-    if (connectedAccount !== null && !accountId.test(connectedAccount)) {
-      throw new TypeError('That is not the id of a connected account of Stripe.');
-    }
-    return new StripeProcessor(credentials, proxies, connectedAccount);
+  connect(credentials, proxies) {
+    const stripe = stripeClient(credentials, proxies);
+    const webhookSecrets = webhookSecretsOf(credentials);
+    return (connectedAccount) => {
+      if (connectedAccount !== null && !accountId.test(connectedAccount)) {
+        throw new TypeError('That is not the id of a connected account of Stripe.');
+      }
+      return new StripeProcessor(accessTo(stripe, connectedAccount), webhookSecrets);
+    };
   },
 };
 

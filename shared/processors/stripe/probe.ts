@@ -3,6 +3,7 @@ import type Stripe from 'stripe';
 import { Deadline } from '../contract/calls.ts';
 import { absent, asProbeResult, emptyWindow } from '../contract/outcome.ts';
 import type { CallOptions, ProbedAbility, ProbeResult } from '../contract/processor.ts';
+import type { StripeAccess } from './client.ts';
 import { outcomeOf } from './map-error.ts';
 
 /** One request of a probe. Stripe's own ids have no underscore after the prefix. */
@@ -34,7 +35,7 @@ const asks: Readonly<Record<ProbedAbility, readonly Ask[]>> = {
 
 /** Asks for an ability. When several permissions are missing, all of them are named. */
 export async function probe(
-  stripe: Stripe,
+  { stripe, within }: StripeAccess,
   ability: ProbedAbility,
   options: CallOptions,
 ): Promise<ProbeResult> {
@@ -42,7 +43,7 @@ export async function probe(
   const answers = await Promise.all(
     asks[ability].map(async (ask) => {
       try {
-        await ask(stripe, { timeout: deadline.remainingMs() });
+        await ask(stripe, within(deadline));
         return asProbeResult(ability, { kind: 'found' });
       } catch (error) {
         return asProbeResult(ability, outcomeOf(error));

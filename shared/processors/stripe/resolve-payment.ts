@@ -1,8 +1,8 @@
-import type Stripe from 'stripe';
 import { z } from 'zod';
+import type { Deadline } from '../contract/calls.ts';
 import { processorFailure, readAnswer } from '../contract/outcome.ts';
 import type { Ambiguous, ReadResult } from '../contract/processor.ts';
-import { isNameOfPayment, isPaymentId } from './client.ts';
+import { isNameOfPayment, isPaymentId, type StripeAccess } from './client.ts';
 import { paymentReference } from './replies.ts';
 
 /** The payment that an id stands for. */
@@ -11,13 +11,6 @@ export interface ResolvedPayment {
   id: string;
   /** The ids that led there: the one that was asked for and those in between; none for a charge or a payment intent. */
   names: readonly string[];
-}
-
-/** How Stripe is asked, within the caller's time limit. */
-export interface Ask {
-  stripe: Stripe;
-  /** @throws DeadlineExceededError when no time is left. */
-  remainingMs: () => number;
 }
 
 type Resolution = { kind: 'resolved'; payment: ResolvedPayment } | Ambiguous | NotFound;
@@ -31,35 +24,44 @@ const mostParts = 10;
  * them a payment; a session of a subscription has an invoice in place of a payment.
  * @throws what the SDK throws, and UnexpectedAnswerError.
  */
-export async function resolvePayment(ask: Ask, transactionId: string): Promise<Resolution> {
+export async function resolvePayment(
+  access: StripeAccess,
+  deadline: Deadline,
+  transactionId: string,
+): Promise<Resolution> {
   if (isPaymentId(transactionId)) return resolved(transactionId, []);
   if (!isNameOfPayment(transactionId)) {
     return notFound('invalid_id', `${transactionId} is not the id of a Stripe payment.`);
   }
   const names = [transactionId];
   return transactionId.startsWith('cs_')
-    ? await paymentOfSession(ask, transactionId, names)
-    : await paymentOfInvoice(ask, transactionId, names);
+    ? await paymentOfSession(access, deadline, transactionId, names)
+    : await paymentOfInvoice(access, deadline, transactionId, names);
 }
 
-async function paymentOfSession(ask: Ask, id: string, names: string[]): Promise<Resolution> {
-  const { stripe, remainingMs } = ask;
-  const reply = await stripe.checkout.sessions.retrieve(id, {}, { timeout: remainingMs() });
+async function paymentOfSession(
+  access: StripeAccess,
+  deadline: Deadline,
+  id: string,
+  names: string[],
+): Promise<Resolution> {
+  const reply = await access.stripe.checkout.sessions.retrieve(id, {}, access.within(deadline));
   const session = readAnswer(sessionReply, reply);
   const [intent, invoice] = [idOf(session.payment_intent), idOf(session.invoice)];
   if (intent !== undefined) return resolved(intent, names);
-  if (invoice !== undefined) return await paymentOfInvoice(ask, invoice, [...names, invoice]);
+  if (invoice !== undefined) return await paymentOfInvoice(access, deadline, invoice, [...names, invoice]);
   return notFound('no_charge', `The checkout session ${id} has no payment.`);
 }
 
 async function paymentOfInvoice(
-  { stripe, remainingMs }: Ask,
+  { stripe, within }: StripeAccess,
+  deadline: Deadline,
   invoice: string,
   names: string[],
 ): Promise<Resolution> {
   const reply = await stripe.invoicePayments.list(
     { invoice, status: 'paid', limit: mostParts },
-    { timeout: remainingMs() },
+    within(deadline),
   );
   const { data } = readAnswer(invoicePaymentsReply, reply);
   // A payment record stands for money that did not go through Stripe.

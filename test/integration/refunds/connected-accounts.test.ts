@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
+import { loadAccount } from '#shared/processors/accounts/account.ts';
 import { setCallsPerSecond } from '#shared/processors/accounts/account-settings.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
+import { json, useScriptedServers } from '../../support/processors/scripted-server.ts';
 import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
@@ -14,6 +16,7 @@ import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const webhooks = useWebhooks(service);
+const serve = useScriptedServers();
 const seller = 'acct_seller1';
 
 beforeEach(() => service.sandbox.settings({ autoSettleMs: null }));
@@ -194,6 +197,29 @@ test('what one connected account is refused marks that one alone, until its pare
   expect((await connected())?.misconfiguredAt).toBeNull();
   await advanceRefund(service.deps, id);
   expect((await rowOf(service, id)).externalRefundId).not.toBeNull();
+});
+
+test('connected accounts share the connections of their parent, and none of them is kept', async () => {
+  const missing = { type: 'invalid_request_error', code: 'resource_missing', message: 'No such charge' };
+  const server = await serve((_seen, response) => json(response, 404, { error: missing }));
+  const { stripe: credentials } = sandboxCredentials('test', server.url);
+  const named = {
+    organizationId: service.organization.id,
+    environment: 'test',
+    processor: 'stripe',
+  } as const;
+  const request = { ...named, name: 'counted', credentials, actor: 'test' };
+  const { id: parentId } = await setProcessorAccount(service.deps, request);
+  const own = await loadAccount(service.deps.db, { accountId: parentId });
+  const sellers = Array.from({ length: 20 }, (_, n) => `acct_counted${n}`);
+  for (const connectedAccount of sellers) {
+    const account = { ...own, id: newId('acc'), parentId, connectedAccount, usedAt: new Date() };
+    const processor = await service.deps.connections.connect(account);
+    await processor.getPayment('ch_1', { timeoutMs: 60_000 });
+    expect(service.deps.connections.last(account.id)).toBeUndefined();
+  }
+  expect(server.seen.map(({ headers }) => headers['stripe-account'])).toEqual(sellers);
+  expect(server.connections).toBeLessThan(sellers.length);
 });
 
 test('only the connected accounts that were used lately are reconciled', async () => {

@@ -13,14 +13,14 @@ const seller = 'acct_seller1';
 
 afterEach(() => control.account(seller, { balance: null }));
 
-const stripe = (connectedAccount: string | null = null) =>
-  stripeClient(sandbox.url, 'sk_test_sandbox', connectedAccount);
+const stripe = () => stripeClient(sandbox.url);
+const inBehalfOf = (stripeAccount: string) => ({ stripeAccount });
 
 const charge = (fields: Record<string, unknown> = {}) =>
   control.transaction({ processor: 'stripe', amount: 1_000, currency: 'usd', ...fields });
 
 test('an account that is not connected is refused with 403 account_invalid', async () => {
-  const asked = stripe('acct_missing').charges.retrieve('ch_any');
+  const asked = stripe().charges.retrieve('ch_any', {}, inBehalfOf('acct_missing'));
   await expect(asked).rejects.toMatchObject({
     ...{ statusCode: 403, code: 'account_invalid', type: 'StripePermissionError' },
     message: expect.stringContaining("does not have access to account 'acct_missing'"),
@@ -59,7 +59,7 @@ test.each([
 test('a refund of a connected account that fails gives its balance back', async () => {
   await control.account(seller, { balance: 1_000 });
   const id = await charge({ connectedAccount: seller });
-  const { id: refund } = await stripe(seller).refunds.create({ charge: id, amount: 400 });
+  const { id: refund } = await stripe().refunds.create({ charge: id, amount: 400 }, inBehalfOf(seller));
   expect(await control.account(seller, {})).toMatchObject({ balance: 600 });
   await control.driveRefund(refund, { status: 'failed' });
   expect(await control.account(seller, {})).toMatchObject({ balance: 1_000 });
@@ -82,7 +82,8 @@ test('events of a connected account name it, and are signed with the secret of t
     [null, webhookSecret],
   ] as const) {
     const connected = account === null ? {} : { connectedAccount: account };
-    await stripe(account).refunds.create({ charge: await charge(connected) });
+    const about = account === null ? {} : inBehalfOf(account);
+    await stripe().refunds.create({ charge: await charge(connected) }, about);
     const { body, headers } = await waitFor('an event', () => seen.shift());
     const signature = String(headers['stripe-signature']);
     const event = stripe().webhooks.constructEvent(body, signature, secret);

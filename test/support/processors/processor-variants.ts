@@ -180,7 +180,7 @@ export function connect(
 ): Processor {
   const kind = processorKind(name);
   const parsed = kind.parseCredentials({ ...credentials, apiBase: url }, 'test');
-  return kind.connect(parsed, proxies, connectedAccount);
+  return kind.connect(parsed, proxies)(connectedAccount);
 }
 
 /** Limits of a call, longer than any machine takes for it. */

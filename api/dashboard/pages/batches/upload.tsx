@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { admit, openClass } from '#api/http/admission.ts';
+import { admit, openPlaces } from '#api/http/admission.ts';
 import { uploadBody } from '#api/http/body.ts';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -57,7 +57,7 @@ export async function uploadPages(scope: Api, deps: ApiDependencies): Promise<vo
       .send(byteOrderMark + csvLine(templateColumns)),
   );
   await scope.register(async (files: Api) => {
-    const places = openClass(mostFiles);
+    const places = openPlaces(mostFiles);
     admit(files, (request) => ({ class: places, owner: contextOf(request).organization.id }));
     uploadBody(files);
     files.addHook('onRoute', (route) => {
