@@ -105,6 +105,29 @@ describe('a setting from a file', () => {
   });
 });
 
+test.each(['db:5432/refunds', 'mysql://u:hidden@db/refunds', 'postgresql://u:hid#den@db/refunds'])(
+  'a database is refused whose address cannot be used: %s',
+  (DATABASE_URL) => {
+    const refusal = messageOf(() => loadSettings({ DATABASE_URL }));
+    expect(refusal).toMatch(/^DATABASE_URL must be the address of a PostgreSQL database/);
+    expect(refusal).not.toContain('hid');
+  },
+);
+
+test.each([undefined, 'redis://a,redis://b'])(
+  'sentinels need the name of one master, not %s',
+  (REDIS_URL) => {
+    const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64');
+    const given = {
+      DATABASE_URL: databaseUrl,
+      ENCRYPTION_KEY,
+      REDIS_SENTINELS: 'redis://s:26379',
+      REDIS_URL,
+    };
+    expect(messageOf(() => loadServiceSettings(given))).toMatch(/^REDIS_SENTINELS needs REDIS_URL/);
+  },
+);
+
 test('a statement may not take longer than leases allow, in production', () => {
   const given = {
     DATABASE_URL: databaseUrl,
