@@ -87,7 +87,7 @@ const everyMs = 500;
  */
 export async function refundSmallest(
   session: Session,
-  { organizationId, environment, processor }: AccountName,
+  { id: account, organizationId, environment, processor }: AccountName,
   payment: ProcessorPayment,
 ): Promise<void> {
   const { currency, transactionIds } = payment;
@@ -100,7 +100,7 @@ export async function refundSmallest(
   if ((await readWorkers(session.db)).alive === 0)
     throw new CommandError('No worker runs, so the refund would not be sent. Start one.');
   const { refund } = await createRefund(session, {
-    ...{ organizationId, environment, processor, transactionId, amount, currency },
+    ...{ organizationId, environment, processor, account, transactionId, amount, currency },
     ...{ actor: session.actor, apiKey: null, initiatedBy: 'dashboard', reason: 'other' },
     metadata: { account_check: true },
     idempotency: null,

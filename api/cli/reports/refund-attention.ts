@@ -93,6 +93,7 @@ const accountColumns: Columns<Attention['accounts'][number]> = {
   ORGANIZATION: ({ account }) => account.organizationId,
   ENVIRONMENT: ({ account }) => account.environment,
   PROCESSOR: ({ account }) => account.processor,
+  NAME: ({ account }) => account.name,
   REFUSED: ({ account }) => refusalsOf(account).join(', '),
   'REFUSED SINCE': ({ account }) => account.misconfiguredAt,
   NEXT: ({ next }) => next,
@@ -135,14 +136,11 @@ function nextCommand(
   return `refund resolve ${id} ${decision} --reason '...'`;
 }
 
-/**
- * A missing permission is seen by a check, and may be added at the processor; refused credentials are replaced. A connected account, which
- * has none of its own, is known by its id.
- */
+/** A missing permission is seen by a check, and may be added at the processor; refused credentials are replaced. */
 function accountCommand(account: AccountSummary): string {
-  const { id, organizationId, environment, processor, name, isDefault, parentId } = account;
-  if (parentId !== null) return `reconnect ${id} (${name}) at ${displayNameOf(processor)}`;
+  const { organizationId, environment, processor, name, isDefault } = account;
+  // A connected account has the credentials of its parent, whose name its own begins with.
+  const named = isDefault ? '' : ` --name ${name.split('/')[0]}`;
   const command = refusalsOf(account)[0] === 'credentials' ? 'set' : 'check';
-  const place = `--organization ${organizationId} --environment ${environment} --processor ${processor}`;
-  return `account ${command} ${place}${isDefault ? '' : ` --name ${name}`}`;
+  return `account ${command} --organization ${organizationId} --environment ${environment} --processor ${processor}${named}`;
 }

@@ -118,3 +118,18 @@ test('refunds the smallest amount of a payment in the test environment alone, an
   expect(live.code).toBe(1);
   expect(onlyLine(live.stderr)).toBe('--refund would move real money. Use the test environment.');
 });
+
+test('refunds with the account that is named', async () => {
+  const place = {
+    organizationId: service.organization.id,
+    environment: 'test',
+    processor: 'stripe',
+  } as const;
+  const credentials = sandboxCredentials('test', service.sandboxUrl).stripe;
+  const named = { ...place, name: 'shop-eu', credentials, actor: 'test' };
+  const { id } = await setProcessorAccount(service.deps, named);
+  const transactionId = await newPayment(service, { amount: 5_000 });
+  const { code } = await check('stripe', '--name', 'shop-eu', '--payment', transactionId, '--refund');
+  expect(code).toBe(0);
+  expect(await service.deps.db.refund.count({ where: { accountId: id } })).toBe(1);
+});

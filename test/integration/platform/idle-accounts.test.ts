@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readQueues } from '#shared/health/processor-queues.ts';
+import { readQueues } from '#shared/health/account-queues.ts';
 import { openHealthReads, readHealth } from '#shared/health/read-health.ts';
 import { renderMetrics } from '#shared/health/serve-metrics.ts';
 import { countNeedingAttention } from '#shared/insights/needs-attention.ts';

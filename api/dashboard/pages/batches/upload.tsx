@@ -58,7 +58,7 @@ export async function uploadPages(scope: Api, deps: ApiDependencies): Promise<vo
   );
   await scope.register(async (files: Api) => {
     const places = openPlaces(mostFiles);
-    admit(files, (request) => ({ class: places, owner: contextOf(request).organization.id }));
+    admit(files, (request) => ({ places, owner: contextOf(request).organization.id }));
     uploadBody(files);
     files.addHook('onRoute', (route) => {
       if (route.config?.confirm !== true) route.bodyLimit = sealedLimitBytes;

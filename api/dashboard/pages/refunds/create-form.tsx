@@ -89,7 +89,7 @@ export function CreateReview({ body, entry, payment, processor, verdict }: Creat
       </div>
       <form {...postedTo(useAddress(path))} class="stack">
         <CsrfField />
-        <OptionFields {...payment} />
+        {payment && <OptionFields {...payment} />}
         <HiddenFields values={{ ...Object.fromEntries(fields), formKey }} />
         <div class="row">
           {verdict === null || verdict.eligible || !verdict.enforced ? (
