@@ -93,7 +93,10 @@ async function askRedis(host: string): Promise<void> {
 
 /** The server is no cluster, which it says only to a client that has trusted it. */
 async function askRedisCluster(host: string): Promise<void> {
-  const cluster = openRedis({ REDIS_URL: `rediss://${host},rediss://${host}`, REDIS_SENTINELS: null }, { retryStrategy: () => null });
+  const cluster = openRedis(
+    { REDIS_URL: `rediss://${host},rediss://${host}`, REDIS_SENTINELS: null },
+    { retryStrategy: () => null },
+  );
   await new Promise<void>((resolve, reject) => {
     cluster.on('error', (error) =>
       redisTroubleOf(error)?.includes('no Redis Cluster') ? resolve() : reject(error),

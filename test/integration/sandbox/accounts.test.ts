@@ -44,13 +44,14 @@ test.each(PROCESSORS)(
 test('a connected account is connected to the account that has a payment of it', async () => {
   const seller = 'acct_seller9';
   const id = await payment({ processor: 'stripe', account: 'shop_eu', connectedAccount: seller });
-  const by = (key: string) => stripeClient(sandbox.url, key, seller);
-  expect(await by('sk_test_sandbox_at_shop_eu').charges.retrieve(id)).toMatchObject({ id });
+  const by = (key: string) => stripeClient(sandbox.url, key);
+  const about = { stripeAccount: seller };
+  expect(await by('sk_test_sandbox_at_shop_eu').charges.retrieve(id, {}, about)).toMatchObject({ id });
   const before = await control.misdirected();
   const refused = { statusCode: 403, code: 'account_invalid' };
-  await expect(by('sk_test_sandbox').charges.retrieve(id)).rejects.toMatchObject(refused);
+  await expect(by('sk_test_sandbox').charges.retrieve(id, {}, about)).rejects.toMatchObject(refused);
   expect(await control.misdirected()).toEqual(before);
-  await expect(by('sk_test_sandbox').refunds.create({ charge: id })).rejects.toMatchObject(refused);
+  await expect(by('sk_test_sandbox').refunds.create({ charge: id }, about)).rejects.toMatchObject(refused);
   expect((await control.misdirected()).slice(before.length)).toMatchObject([
     { connectedAccount: seller, call: 'POST /v1/refunds' },
   ]);
