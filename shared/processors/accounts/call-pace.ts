@@ -17,7 +17,13 @@ export class CallPace {
     const spentUntilMs = Math.max(this.#spentUntilMs.get(called) ?? 0, nowMs) + callMs;
     const waitMs = Math.max(0, spentUntilMs - nowMs - Math.max(burstMs, callMs));
     if (waitMs > mostMs) return null;
+    // The latest at the end, so that what is past is at the beginning.
+    this.#spentUntilMs.delete(called);
     this.#spentUntilMs.set(called, spentUntilMs);
+    for (const [each, untilMs] of this.#spentUntilMs) {
+      if (untilMs > nowMs) break;
+      this.#spentUntilMs.delete(each);
+    }
     return waitMs;
   }
 }

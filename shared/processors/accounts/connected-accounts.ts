@@ -14,6 +14,11 @@ export function isUnused(account: AccountName): account is ConnectedAccount {
   return account.parentId !== null && account.usedAt === null;
 }
 
+/** The account that has the limits of an account: of one that was never used, its parent, because there may be any number of those. */
+export function limitedAs(account: AccountName): string {
+  return isUnused(account) ? account.parentId : account.id;
+}
+
 /** An account that is connected to `parent`: as it is stored, or as it would be on its first use. */
 export async function connectedAccountOf(
   db: Database,
@@ -29,7 +34,7 @@ export async function connectedAccountOf(
       ...parent,
       ...{ id: newId('acc'), name: `${parent.name}/${connectedAccount}`, isDefault: false },
       ...{ parentId: parent.id, connectedAccount, usedAt: null },
-      ...{ abilities: {}, workedAt: null, misconfiguredAt: null, rateLimits: {} },
+      ...{ abilities: {}, workedAt: null, misconfiguredAt: null },
     }
   );
 }

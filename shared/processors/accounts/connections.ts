@@ -25,6 +25,7 @@ import {
 } from './abilities.ts';
 import { type AccountName, credentialContext } from './account.ts';
 import { CallPace } from './call-pace.ts';
+import { limitedAs } from './connected-accounts.ts';
 import { noteRateLimit, partOfRate, pauseLeftMs } from './rate-limits.ts';
 
 interface ConnectionDependencies extends Stores {
@@ -159,7 +160,7 @@ export class ProcessorConnections {
     const pauseMs = pauseLeftMs(account, operation, now);
     if (pauseMs > 0) return tooManyCalls(pauseMs);
     const rate = (account.callsPerSecond ?? perSecond) * partOfRate(account, operation, now);
-    const waitMs = this.#pace.take(`${account.id}/${operation}`, rate, performance.now(), mostMs);
+    const waitMs = this.#pace.take(`${limitedAs(account)}/${operation}`, rate, performance.now(), mostMs);
     if (waitMs === null) return tooManyCalls(mostMs);
     if (waitMs > 0) await sleep(waitMs);
     return null;
@@ -188,8 +189,8 @@ export class ProcessorConnections {
 
   async #note(connection: Connection, operation: Call, answer: CallAnswer): Promise<void> {
     if (operation !== 'probe' && answer.kind === 'unavailable' && answer.cause === 'rate_limited') {
-      const { id } = connection.account;
-      const rateLimits = await noteRateLimit(this.#deps, id, operation, answer.retryAfterMs);
+      const limited = limitedAs(connection.account);
+      const rateLimits = await noteRateLimit(this.#deps, limited, operation, answer.retryAfterMs);
       connection.account = { ...connection.account, rateLimits };
     }
     for (const evidence of evidenceOf(operation, answer)) await this.#noteAbility(connection, evidence);

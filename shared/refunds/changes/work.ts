@@ -89,12 +89,21 @@ export async function endFlaggedWork(
   return ended ?? null;
 }
 
-/** Makes a refund that has just been approved due, at the end of its hold unless its processor has it already. */
+/**
+ * Makes a refund that has just been approved due, at the end of its hold unless its processor has it already. A connected account is in use
+ * from then on, so that it is reconciled.
+ */
 export async function startWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
   await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, account_id, organization_id, environment, processor, due_at, waiting_since)
+    WITH used AS (
+      UPDATE processor_account SET used_at = service_time()
+      WHERE id = (SELECT account_id FROM refund WHERE id = ${id} AND is_connected)
+        AND used_at < service_time() - interval '1 hour')
+    INSERT INTO refund_work AS w (refund_id, account_id, organization_id, environment, processor, due_at,
+      waiting_since, resync_requested_at)
     SELECT id, account_id, organization_id, environment, processor,
-      greatest(service_time(), CASE WHEN external_refund_id IS NULL THEN held_until END), service_time()
+      greatest(service_time(), CASE WHEN external_refund_id IS NULL THEN held_until END), service_time(),
+      CASE WHEN is_connected AND may_be_lost(refund) THEN service_time() END
     FROM refund WHERE id = ${id}
     ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at, waiting_since = excluded.waiting_since`;
 }

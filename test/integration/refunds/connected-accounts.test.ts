@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
+import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { loadAccount } from '#shared/processors/accounts/account.ts';
 import { setCallsPerSecond } from '#shared/processors/accounts/account-settings.ts';
+import { connectedAccountOf } from '#shared/processors/accounts/connected-accounts.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
+import { approveRefund } from '#shared/refunds/decisions/approve.ts';
+import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { json, useScriptedServers } from '../../support/processors/scripted-server.ts';
 import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
@@ -11,7 +15,9 @@ import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -220,6 +226,7 @@ test('connected accounts share the connections of their parent, and none of them
   }
   expect(server.seen.map(({ headers }) => headers['stripe-account'])).toEqual(sellers);
   expect(server.connections).toBeLessThan(sellers.length);
+  await service.ownerDb.processorAccount.delete({ where: { id: parentId } });
 });
 
 test('only the connected accounts that were used lately are reconciled', async () => {
@@ -240,3 +247,66 @@ test('only the connected accounts that were used lately are reconciled', async (
   expect(due).toContain(used?.id);
   expect(due).not.toContain(idle.id);
 });
+
+test('an account is reconciled from the approval of a refund on, however long ago that was requested', async () => {
+  await storePolicies(service, { approvalAbove: { api: 1 } });
+  const { id } = await refundOf();
+  await storePolicies(service, {});
+  const account = await connected();
+  const long = { usedAt: new Date('2020-01-01') };
+  await service.deps.db.processorAccount.update({ where: { id: account?.id ?? '' }, data: long });
+  await approveRefund(service.deps, await rowOf(service, id), 'cli:ada');
+  const settings = { ...service.settings, RECONCILIATION_INTERVAL_MS: 3_600_000 };
+  const due = await findDueAccounts({ ...service.deps, settings });
+  expect(due).toContainEqual({ id: account?.id });
+});
+
+test('connected accounts that were never used share the calls per second and the pauses of their parent', async () => {
+  // Another one, so that the pace is this test's alone.
+  const own = { ...(await loadAccount(service.deps.db, { accountId: parent() })), id: newId('acc') };
+  const unused = (name: string) => connectedAccountOf(service.deps.db, own, name);
+  // One call, and the next one much later.
+  const limits = { perSecond: 0.001, mostMs: 0 };
+  const wait = async (name: string) =>
+    await service.deps.connections.waitForCall(await unused(name), 'getPayment', limits);
+  expect(await wait('acct_paced1')).toBeNull();
+  expect(await wait('acct_paced2')).toMatchObject({ cause: 'rate_limited' });
+  const rateLimits = { getPayment: { pausedUntil: '2100-01-01', slowedAt: '2100-01-01', slowedTo: 1 } };
+  const paused = await connectedAccountOf(service.deps.db, { ...own, rateLimits }, 'acct_paced3');
+  expect(paused.rateLimits).toEqual(rateLimits);
+});
+
+// The last one: payments of the same second would be looked up as well.
+test.each([
+  ['at once', 'processing'],
+  ['after an approval', 'pending'],
+] as const)(
+  'a refund %s of a connected account that no recovery has read is looked up before it is sent',
+  async (_when, status) => {
+    const { db } = service.deps;
+    const connectedAccount = `acct_late_${status}`;
+    const transactionId = await directCharge(connectedAccount);
+    // Made before the restore, of which the database knows nothing.
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const lost = await refundDirectly(service, {
+      ...{ processor: 'stripe', transactionId, connectedAccount, amount: 1_000 },
+      ...{ refundId: newId('ref'), requestDigest: requestDigestOf(owner, `late-${status}`) },
+    });
+    await requireRecovery(db);
+    await endRecovery(db);
+    if (status === 'pending') await storePolicies(service, { approvalAbove: { api: 1 } });
+    const { id } = await newRefund(
+      service,
+      { transactionId, connectedAccount },
+      { headers: { 'idempotency-key': `late-${status}` } },
+    );
+    if (status === 'pending') await approveRefund(service.deps, await rowOf(service, id), 'cli:ada');
+    await storePolicies(service, {});
+    for (let step = 0; step < 3; step += 1) {
+      await makeDue(service, id);
+      await advanceRefund(service.deps, id);
+    }
+    expect(await movedAt(connectedAccount, transactionId)).toHaveLength(1);
+    expect((await rowOf(service, id)).externalRefundId).toBe(lost);
+  },
+);

@@ -17,18 +17,24 @@ export async function refundDirectly(
     transactionId: string;
     amount: number;
     refundId?: string;
+    /** Of the idempotency key of the request for it. */
+    requestDigest?: string;
+    connectedAccount?: string;
     environment?: Environment;
   },
 ): Promise<string> {
-  const { processor, transactionId, amount, refundId, environment = 'test' } = refund;
+  const { processor, transactionId, amount, refundId, requestDigest, environment = 'test' } = refund;
   switch (processor) {
     case 'stripe': {
-      const metadata = refundId === undefined ? {} : { metadata: { refund_id: refundId } };
-      const made = await stripeClient(sandboxUrl, `sk_${environment}_direct`).refunds.create({
-        charge: transactionId,
-        amount,
-        ...metadata,
-      });
+      const metadata = {
+        ...(refundId === undefined ? {} : { refund_id: refundId }),
+        ...(requestDigest === undefined ? {} : { request_digest: requestDigest }),
+      };
+      const { connectedAccount } = refund;
+      const made = await stripeClient(sandboxUrl, `sk_${environment}_direct`).refunds.create(
+        { charge: transactionId, amount, metadata },
+        connectedAccount === undefined ? {} : { stripeAccount: connectedAccount },
+      );
       return made.id;
     }
     case 'braintree': {
