@@ -22,7 +22,7 @@ export interface ServiceHealth {
     due: number;
     /** Refunds whose next step is due later. */
     later: number;
-    /** When the longest due refund became due; null when none is due. */
+    /** When the longest due refund became due that no worker works on; null without one. */
     dueSince: Date | null;
   })[];
   flagged: (ProcessorPlace & { refunds: number })[];

@@ -27,6 +27,10 @@ pg_restore() {
   [ -f "$each" ]
 }
 psql() { isUrl "$1"; }
+pg_basebackup() {
+  for each in "$@"; do case $each in --pgdata=*) mkdir "\${each#--pgdata=}" ;; --dbname=*) isUrl "\${each#--dbname=}" ;; esac; done
+}
+pg_ctl() { [ -f "$PGDATA/recovery.signal" ]; }
 isUrl() { case $1 in postgresql://?*@?*/?*) ;; *) echo "no address of a database: $1" >&2; return 1 ;; esac; }
 node() { case $1 in dist/*) entry=$COMPILED/\${1#dist/}; shift; command node "$entry" "$@" ;; *) command node "$@" ;; esac; }
 npm() { [ "$1 $2 $3 $4" = 'run -s admin --' ]; shift 4; node dist/api/cli/main.js "$@"; }
@@ -50,6 +54,7 @@ async function runPage(page: string, env: Record<string, string | undefined>) {
       // Longer than in production.
       DATABASE_STATEMENT_TIMEOUT_MS: undefined,
       DATABASE_OWNER_URL: service.databaseUrl,
+      DATABASE_ADMIN_URL: service.databaseUrl,
       COMPILED: inject('compiledFolder'),
       ...env,
     },

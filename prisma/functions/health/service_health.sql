@@ -5,7 +5,8 @@
 --
 -- workers           how many were seen lately, when the last one was seen (null when there was none), and since when they send nothing
 --                   until a recovery (null when they may send)
--- work              per processor and environment: due refunds with the longest due one, and those that are due later
+-- work              per processor and environment: due refunds, those that are due later, and since when the longest due one is that
+--                   no worker has under lease
 -- flagged, pending  refunds per processor and environment that are flagged, and that await approval
 -- misconfigured     accounts whose credentials are refused, or one of their abilities, per processor and environment; not for refused
 --                   webhooks, which strangers can send
@@ -22,13 +23,13 @@ BEGIN
   RETURN (
     WITH RECURSIVE work AS MATERIALIZED (
       SELECT name AS processor, each.environment, count(*) FILTER (WHERE is_due) AS due, count(*) FILTER (WHERE NOT is_due) AS later,
-        min(due_at) FILTER (WHERE is_due) AS due_since
+        min(due_at) FILTER (WHERE is_due AND NOT is_leased) AS due_since
       FROM unnest(processors) AS name
       CROSS JOIN LATERAL (
-        (SELECT w.environment, w.due_at, true AS is_due FROM refund_work AS w
+        (SELECT w.environment, w.due_at, true AS is_due, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
         WHERE w.processor = name AND w.due_at <= moment ORDER BY w.due_at LIMIT most)
         UNION ALL
-        (SELECT w.environment, w.due_at, false FROM refund_work AS w
+        (SELECT w.environment, w.due_at, false, false FROM refund_work AS w
         WHERE w.processor = name AND w.due_at > moment ORDER BY w.due_at LIMIT most)
       ) AS each GROUP BY 1, 2
     ), flagged AS MATERIALIZED (

@@ -108,7 +108,7 @@ export function openMetrics() {
     }),
     oldestDueSeconds: new Gauge({
       name: 'refund_oldest_due_age_seconds',
-      help: 'For how long the next step of the longest due refund has been due, those under way included; 0 when none is due.',
+      help: 'For how long the next step of the longest due refund has been due that no worker works on; 0 without one.',
       labelNames: place,
       registers,
     }),

@@ -129,6 +129,18 @@ test('a stopped worker is named by metrics, readiness, overview and health page,
   );
 });
 
+test('a call that hangs does not count as due while its lease lasts', async () => {
+  await refund();
+  const age = () => metric('refund_oldest_due_age_seconds{processor="stripe",environment="test"}');
+  const lease = (interval: string) => service.ownerDb.$executeRaw`
+    UPDATE refund_work SET due_at = service_time() - interval '90 seconds', leased_until = service_time() + ${interval}::interval,
+      lease_token = 1`;
+  await lease('-1 second');
+  await waitFor('the age of what is due', async () => ((await age()) ?? 0) >= 90);
+  await lease('1 hour');
+  await waitFor('nothing to be due', async () => (await age()) === 0);
+});
+
 test('a refund whose payment has not settled is no trouble of its processor, and is flagged after a week', async () => {
   const payment = { status: 'submitted_for_settlement' };
   const { id } = await newRefund(service, { processor: 'braintree' }, { payment });

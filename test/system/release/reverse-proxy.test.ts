@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
 import net from 'node:net';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { openLog } from '#shared/platform/log.ts';
 import '../../support/processes/run-servers.ts';
@@ -28,7 +30,7 @@ describe.runIf(inject('nginx'))('an API behind the nginx of docs/operations', ()
 
   beforeAll(async () => {
     port = await freePort();
-    nginx = await startNginx(sampleFor(port, exposed.port), port);
+    nginx = await startNginx(sampleFor(port, exposed.port, await freePort()), port);
     exposed.service.app.server.on('request', () => {
       requests += 1;
     });
@@ -128,11 +130,45 @@ describe.runIf(inject('nginx'))('an API behind the nginx of docs/operations', ()
   });
 });
 
+describe.runIf(inject('nginx'))('two APIs behind the nginx of docs/operations', () => {
+  test('fail no creation while they are replaced one by one', async () => {
+    const [port, first, second] = [await freePort(), await freePort(), await freePort()];
+    const nginx = await startNginx(sampleFor(port, first, second), port);
+    onTestFinished(async () => void (await nginx.stop()));
+    const creations = async () => {
+      const sent = Array.from({ length: 4 }, () => fetch(`http://127.0.0.1:${port}/`, { method: 'POST' }));
+      return (await Promise.all(sent)).map(({ status }) => status);
+    };
+    const answered = [200, 200, 200, 200];
+
+    const old = await startApi(first);
+    expect(await creations()).toEqual(answered);
+    const replaced = await startApi(second);
+    await stopApi(old);
+    expect(await creations()).toEqual(answered);
+    await stopApi(replaced);
+  });
+});
+
+/** As little of an API as nginx needs. It keeps no connection, so that none ends while a request is sent. */
+async function startApi(port: number): Promise<Server> {
+  const api = createServer((_request, response) => response.setHeader('connection', 'close').end());
+  await once(api.listen(port, '127.0.0.1'), 'listening');
+  return api;
+}
+
+async function stopApi(api: Server): Promise<void> {
+  const closed = once(api, 'close');
+  api.close();
+  await closed;
+}
+
 /** The sample with other ports, and without TLS. */
-function sampleFor(port: number, apiPort: number): string {
+function sampleFor(port: number, ...[first, second]: [number, number]): string {
   const replaced: [RegExp, string][] = [
     [/listen 443 ssl;/, `listen 127.0.0.1:${port};`],
-    [/server 127\.0\.0\.1:3000;/, `server 127.0.0.1:${apiPort};`],
+    [/server 127\.0\.0\.1:3000 /, `server 127.0.0.1:${first} `],
+    [/server 127\.0\.0\.1:3001 /, `server 127.0.0.1:${second} `],
     [/^ *ssl_.*\n/gm, ''],
   ];
   return replaced.reduce((text, [pattern, by]) => {

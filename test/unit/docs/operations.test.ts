@@ -33,20 +33,23 @@ test('the page of the metrics has a row for each definition, with its words, and
   expect(listed).toEqual(rows);
 });
 
-test.each(['prometheus-rules.yml', 'prometheus-rules.test.yml', 'grafana-dashboard.json', 'runbook.md'])(
-  'every metric in %s exists',
-  (file) => {
-    const names = new Set(ours.map(({ name }) => name));
-    const processes = new (registry.constructor as typeof import('prom-client').Registry)();
-    collectDefaultMetrics({ register: processes, prefix: 'refund_' });
-    for (const { name } of processes.getMetricsAsArray()) names.add(name);
-    const used = [...read(file).matchAll(/\brefund_[a-z0-9_]+/g)].map(([name]) => name);
-    const known = (name: string) => names.has(name) || names.has(name.replace(/_(bucket|sum|count)$/, ''));
-    // Tables of the database have such names, too.
-    const tables = ['refund_work', 'refund_event'];
-    expect(used.filter((name) => !known(name) && !tables.includes(name))).toEqual([]);
-  },
-);
+test.each([
+  'prometheus-rules.yml',
+  'prometheus-rules.test.yml',
+  'grafana-dashboard.json',
+  'runbook.md',
+  'kubernetes/worker-scaling.yaml',
+])('every metric in %s exists', (file) => {
+  const names = new Set(ours.map(({ name }) => name));
+  const processes = new (registry.constructor as typeof import('prom-client').Registry)();
+  collectDefaultMetrics({ register: processes, prefix: 'refund_' });
+  for (const { name } of processes.getMetricsAsArray()) names.add(name);
+  const used = [...read(file).matchAll(/\brefund_[a-z0-9_]+/g)].map(([name]) => name);
+  const known = (name: string) => names.has(name) || names.has(name.replace(/_(bucket|sum|count)$/, ''));
+  // Tables of the database have such names, too.
+  const tables = ['refund_work', 'refund_event'];
+  expect(used.filter((name) => !known(name) && !tables.includes(name))).toEqual([]);
+});
 
 test('every alert has a section of the runbook, and a test in which it fires and one in which it is silent', () => {
   expect(alerts.length).toBeGreaterThan(10);
