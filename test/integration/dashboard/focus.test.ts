@@ -17,7 +17,7 @@ test('the first field of a page that is a form has the focus, and the first wron
     ['/refunds/new', 'transactionId'],
     ['/policies/new', 'name'],
     ['/settings/api-keys/agent', 'name'],
-    ['/settings/accounts/stripe', 'secretKey'],
+    ['/settings/accounts/new/stripe', 'name'],
   ]) {
     expect(focusedIn(await visitor.get(`${base}${path}`)), path).toEqual([field]);
   }

@@ -160,7 +160,13 @@ function NewAccount({ processor, isFirst, schema }: NewAccountProps) {
   const id = entered(useSubmitted(to)?.body, 'accountId') || newId('acc');
   return (
     <SettingsFrame page="accounts" title={`Add ${displayName} account`}>
-      <Form to={to} submit="Add account" cancel={accountsPath} initial={{ name: isFirst ? processor : '' }}>
+      <Form
+        to={to}
+        submit="Add account"
+        cancel={accountsPath}
+        initial={{ name: isFirst ? processor : '' }}
+        focus="name"
+      >
         <StorageHint />
         <HiddenFields values={{ accountId: id }} />
         <Fields schema={z.object(newFields)} only={['name']} />
@@ -181,7 +187,12 @@ function Credentials({ account: { id, name, processor }, schema }: CredentialsPr
   const to = `${accountsPath}/${id}/credentials`;
   return (
     <SettingsFrame page="accounts" title={`Replace credentials of ${name}`}>
-      <Form to={to} submit="Replace credentials" cancel={`${accountsPath}/${id}`}>
+      <Form
+        to={to}
+        submit="Replace credentials"
+        cancel={`${accountsPath}/${id}`}
+        focus={Object.keys(schema.shape)[0] ?? ''}
+      >
         <p class="muted">
           Use credentials of the same {displayName} account, because refunds in progress are looked up with
           them.

@@ -33,7 +33,7 @@ test('an agent key is created with limits, and the list shows these with what is
     new RegExp(`<tr id="${key.id}">.*?</tr>`, 's').exec((await admin.visitor.get(apiKeys)).text) ?? [];
   for (const shown of [
     ...['9.50 USD of 1,500.00 USD in 24 hours', '50.00 USD per refund', 'USD only, for: Other'],
-    ...['40.00 USD per payment without approval', `/refunds?apiKeyId=${key.id}`],
+    ...['40.00 USD per payment without approval', `/refunds?requestedBy=key:${key.id}`],
   ]) {
     expect(row).toContain(shown);
   }
