@@ -89,7 +89,7 @@ export async function listAttention(
 }
 
 const accountColumns: Columns<Attention['accounts'][number]> = {
-  ACCOUNT: ({ account }) => account.name,
+  ACCOUNT: ({ account }) => account.id,
   ORGANIZATION: ({ account }) => account.organizationId,
   ENVIRONMENT: ({ account }) => account.environment,
   PROCESSOR: ({ account }) => account.processor,
