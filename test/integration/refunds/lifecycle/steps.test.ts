@@ -81,8 +81,9 @@ test.each(PROCESSORS)(
   'does not fail a refund of a payment that the credentials of another account at %s do not find',
   async (processor) => {
     const { id, transactionId } = await createdRefund(service, processor);
+    const { paymentId } = await rowOf(service, id);
     const sendFor = async (payment: string) => {
-      await service.deps.db.refund.update({ where: { id }, data: { transactionId: payment } });
+      await service.deps.db.payment.update({ where: { id: paymentId }, data: { externalId: payment } });
       await makeDue(service, id);
       await advanceRefund(service.deps, id);
       return await rowOf(service, id);
