@@ -1,11 +1,13 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { adminCli, adminCliOf } from '../../support/processes/admin-cli.ts';
 import { startRedis } from '../../support/stores/redis.ts';
 import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 const admin = adminCliOf(service);
+beforeAll(() => waitFor('a worker', () => service.deps.db.worker.count()));
 
 interface Finding {
   state: string;
