@@ -6,7 +6,8 @@ export interface HeldRequest {
   id: string;
   processor: string;
   operation: Operation | null;
-  transactionId: string;
+  /** All ids of the payment. */
+  transactionIds: readonly string[];
 }
 
 /** Requests that await a reviewer at the processor. They are kept in memory only: a restart lets them lapse. */

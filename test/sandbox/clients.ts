@@ -28,7 +28,7 @@ interface ArmedFault {
 
 interface HeldRequest {
   id: string;
-  transactionId: string;
+  transactionIds: readonly string[];
 }
 
 interface FaultsInForce {

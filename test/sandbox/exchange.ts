@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { HeldRequest } from './approvals.ts';
 import type { Course, Failure, Operation } from './faults.ts';
 import type { Environment, Ledger, Scope } from './ledger.ts';
 import type { SandboxProcessor } from './processor.ts';
@@ -116,7 +117,7 @@ export function exchange(
   const { work, reply, delayMs } = ledger.faults.strike(target) ?? USUAL;
   const asked =
     work === 'once approved' && typeof reply === 'object'
-      ? heldForReview(ledger, processor, request, protocol.failure(reply))
+      ? heldForReview(ledger, target, request, protocol.failure(reply))
       : request;
   const perform = () => performOnce(ledger, account, asked, typeof reply === 'object');
   const done = work === 'at once' || work === 'once approved' ? perform() : null;
@@ -153,12 +154,17 @@ function noteMisdirected(ledger: Ledger, scope: Scope, { method, path }: Call, r
 }
 
 /** The request of which the work is to be held for a reviewer. The answer that says so is the one that its key stands for. */
-function heldForReview(ledger: Ledger, processor: string, request: Request, answer: Answer): Request {
-  const { operation, paymentId: transactionId, key } = request;
+function heldForReview(
+  ledger: Ledger,
+  target: Omit<HeldRequest, 'id'>,
+  request: Request,
+  answer: Answer,
+): Request {
+  const { key } = request;
   return {
     ...request,
     perform() {
-      ledger.approvals.hold({ processor, operation, transactionId }, () => request.perform(false));
+      ledger.approvals.hold(target, () => request.perform(false));
       return { answer, kept: key?.keep(answer) };
     },
   };

@@ -24,7 +24,7 @@ describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
     await page.goto(pagesOf(organizationId));
     await page.getByRole('link', { name: "Sign in with your company's account" }).click();
     await page.waitForURL(`**${pagesOf(organizationId)}`);
-    await page.getByText(local.account.email).waitFor();
+    await page.getByRole('link', { name: local.account.email }).waitFor();
     expect(complaints).toEqual([]);
   });
 });

@@ -50,7 +50,7 @@ export const owned = {
   },
   transactionId: {
     canary: newCard('a card as a transaction id'),
-    columns: ['public.refund.transaction_id', 'public.payment_name.name'],
+    columns: ['public.refund.transaction_id', 'public.payment_name.name', 'public.payment.external_id'],
   },
 } satisfies Record<string, { canary: Canary; columns: readonly string[] }>;
 

@@ -149,8 +149,8 @@ export class Stage {
   /** What a reviewer at the processor does: the processor carries out what it holds. */
   async approveAtProcessor(): Promise<void> {
     const { sandbox } = this.service;
-    const held = (await sandbox.approvals()).filter(
-      ({ transactionId }) => transactionId === this.transactionId,
+    const held = (await sandbox.approvals()).filter(({ transactionIds }) =>
+      transactionIds.includes(this.transactionId),
     );
     for (const { id } of held) await sandbox.decide(id, 'approved');
   }
