@@ -222,7 +222,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     }),
     'refunds-to-approve': open('/refunds?status=pending&select=all', {}, async (page) => {
       await press(page, 'Decide');
-      await page.getByLabel('Approve').check();
+      await page.getByRole('radio', { name: 'Approve' }).check();
       await pressIn(page, 'Decide');
       await heading(page, 'Approve refunds');
     }),
