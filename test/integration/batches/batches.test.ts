@@ -51,7 +51,7 @@ describe('invalid rows', () => {
       { reason: 'other', amount: 1, remaining: true },
       'text',
       copied,
-      { ...copied, currency: 'USD' },
+      { ...copied, currency: 'USD', account: 'stripe', options: {} },
     ]);
     expect([status, body.error.code]).toEqual([400, 'validation_error']);
     expect(body.error.message.split(' | ')).toEqual([
