@@ -66,7 +66,7 @@ async function linesOf(text: string): Promise<string[][]> {
   }
 }
 
-/** The first line by which spreadsheets are told the separator. */
+/** A first line that names the separator to spreadsheets. */
 const namedSeparator = /^\uFEFF?"?sep=([,;\t])"?\r?\n/i;
 
 /** What follows the first cell of the header, which may be quoted. No name of a column is longer. */

@@ -39,33 +39,26 @@ afterEach(async () => {
 
 let count = 0;
 
+/** Lets a sandbox know nothing of a payment, which it would take for a new one. */
+const lacks = (control: SandboxControl, transactionId: string) =>
+  control.fault({
+    ...{ processor: 'stripe', operation: 'transaction.get', kind: 'error', times: null },
+    ...{ transactionId, error: missing },
+  });
+const missing = { status: 404, code: 'resource_missing', message: 'No such charge' };
+
 /** A payment that the other account does not have. */
 async function paymentOfSecond(): Promise<string> {
   count += 1;
   const id = `ch_second${count}`;
-  await service.sandbox.fault({
-    processor: 'stripe',
-    operation: 'transaction.get',
-    kind: 'error',
-    times: null,
-    transactionId: id,
-    error: missing,
-  });
+  await lacks(service.sandbox, id);
   return await second.transaction({ processor: 'stripe', id, amount: 10_000, currency: 'usd' });
 }
-const missing = { status: 404, code: 'resource_missing', message: 'No such charge' };
 
 /** A payment that only the first account has. */
 async function paymentOfFirst(): Promise<string> {
   const id = await newPayment(service);
-  await second.fault({
-    processor: 'stripe',
-    operation: 'transaction.get',
-    kind: 'error',
-    times: null,
-    transactionId: id,
-    error: missing,
-  });
+  await lacks(second, id);
   return id;
 }
 
@@ -131,7 +124,7 @@ describe('while an account does not answer', () => {
     await service.sandbox.fault(outage);
     const { id } = await newRefund(service, { transactionId, account: 'stripe' });
     await service.sandbox.clearFaults();
-    await service.sandbox.fault({ ...outage, kind: 'error', transactionId, error: missing });
+    await lacks(service.sandbox, transactionId);
     await advanceRefund(service.deps, id);
     expect((await rowOf(service, id)).status).toBe('failed');
     const right = await newRefund(service, { transactionId });
