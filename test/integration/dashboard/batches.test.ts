@@ -213,7 +213,7 @@ test('a review cannot be sent by another user, in another environment, or change
     await sendReviewed(operator, base.replace('/test', '/live'), reviewed),
     await sendReviewed(operator, base, changed),
   ]) {
-    expect([sent.status, sent.text]).toEqual([400, expect.stringContaining('This preview has expired.')]);
+    expect([sent.status, sent.text]).toEqual([400, expect.stringContaining('This review has expired.')]);
   }
   expect(await service.deps.db.refundBatchRow.count({ where: { transactionId } })).toBe(0);
 });

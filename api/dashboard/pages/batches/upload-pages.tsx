@@ -144,7 +144,7 @@ export function summaryOf(rows: readonly RequestedRow[], { reviews, unread }: Re
 }
 
 /** The second step: what the file comes to, before anything is created. */
-export function UploadPreview({ summary, upload }: { summary: Summary; upload: string }) {
+export function UploadReview({ summary, upload }: { summary: Summary; upload: string }) {
   const { environment } = useMember();
   const { sent, leftOut } = summary;
   const remaining = sent.filter(({ content }) => content.remaining);
@@ -202,7 +202,7 @@ function Totals({ summary: { sent, leftOut, totals, unreadCount } }: { summary: 
   );
 }
 
-/** The rows that a list of a preview shows. */
+/** The rows that a list of a review shows. */
 const mostRows = 100;
 
 interface RowsProps<Row> {

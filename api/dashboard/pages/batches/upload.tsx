@@ -19,7 +19,7 @@ import { confirmed, contextOf, needs } from '../../http/access.ts';
 import { type FormProblems, validationProblemsOf } from '../../http/forms.ts';
 import { leadTo, page } from '../../http/page.ts';
 import { openField, sealField } from '../../http/sealed-field.ts';
-import { summaryOf, UnitQuestion, UploadForm, UploadPreview } from './upload-pages.tsx';
+import { summaryOf, UnitQuestion, UploadForm, UploadReview } from './upload-pages.tsx';
 import { readUpload, type Unit, units } from './uploaded-rows.ts';
 
 const path = '/batches/new';
@@ -28,13 +28,13 @@ const mostFiles = 4;
 /** A file that is sent back sealed is at least a third longer. */
 const sealedLimitBytes = 2 * batchLimitBytes;
 
-const again = 'This preview has expired. Upload the file again.';
+const again = 'This review has expired. Upload the file again.';
 
-/** A file as its preview was made of it. It travels in the form, so nothing else can be sent than what was shown. */
+/** A file as its review was made of it. It travels in the form, so nothing else can be sent than what was shown. */
 interface Upload {
   text: string;
   unit: Unit | null;
-  /** What the preview said of rows, by their index. */
+  /** What the review said of rows, by their index. */
   reviews: readonly (readonly [index: number, RowReview])[];
 }
 
@@ -63,7 +63,7 @@ export async function uploadPages(scope: Api, deps: ApiDependencies): Promise<vo
     files.addHook('onRoute', (route) => {
       if (route.config?.confirm !== true) route.bodyLimit = sealedLimitBytes;
     });
-    upload.form(path, 'operator', uploadSchema, (request, entries) => preview(deps, request, entries), {
+    upload.form(path, 'operator', uploadSchema, (request, entries) => reviewFile(deps, request, entries), {
       ...{ scope: files, problemsIn: problemsOfFile },
     });
     upload.form(
@@ -88,7 +88,7 @@ function problemsOfFile(error: unknown): FormProblems {
   return { file: body, ...problems };
 }
 
-async function preview(
+async function reviewFile(
   deps: ApiDependencies,
   request: FastifyRequest,
   { file = '', upload, unit: chosen }: z.output<typeof uploadSchema>,
@@ -106,7 +106,7 @@ async function preview(
   if (repeated !== null) return leadTo(`/batches/${repeated.id}`, 'batch-repeated');
   const review = await reviewRows(deps, owner, rows);
   const sealed = sealUpload(deps, request, { text, unit, reviews: [...review.reviews] });
-  return <UploadPreview summary={summaryOf(rows, review)} upload={sealed} />;
+  return <UploadReview summary={summaryOf(rows, review)} upload={sealed} />;
 }
 
 async function create(
@@ -134,7 +134,7 @@ function sealUpload(deps: ApiDependencies, request: FastifyRequest, upload: Uplo
   return sealed;
 }
 
-/** @throws ServiceError validation_error for a preview that is too old, or another user's or environment's. */
+/** @throws ServiceError validation_error for a review that is too old, or another user's or environment's. */
 function openUpload(deps: ApiDependencies, request: FastifyRequest, sealed: string): Upload {
   const upload = openField<Upload>(deps, sealed, purposeOf(request));
   if (upload === null) throw new ServiceError('validation_error', again);
