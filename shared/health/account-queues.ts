@@ -1,5 +1,4 @@
-import { type Database, Prisma } from '../platform/database.ts';
-import { processorNames } from '../processors/registry.ts';
+import type { Database } from '../platform/database.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
 
@@ -27,13 +26,15 @@ export const mostQueued = 1_000;
 
 export const completedMinutes = 5;
 
+/** The longest due refunds of an account and those connected to it that are read to count each of the two. */
+const mostRead = 2 * mostQueued;
+
 /** Events that are read to count what completed. */
 const mostEvents = 2_000;
 
 /** Reads the queues of an owner in one statement, at a cost that does not depend on the backlog. */
 export async function readQueues(db: Database, owner: RefundOwner): Promise<AccountQueue[]> {
   const { organizationId, environment } = owner;
-  const ofQueue = Prisma.sql`account.account_id = queue.account_id AND account.is_connected = queue.is_connected`;
   return await db.$queryRaw<AccountQueue[]>`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     latest AS MATERIALIZED (
@@ -43,12 +44,27 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Acco
       SELECT moment, greatest(moment - ${completedMinutes} * interval '1 minute', (
         SELECT min(created_at) FROM latest HAVING count(*) = ${mostEvents})) AS since
       FROM clock),
-    -- Those with work, each with the account whose row has it.
     account AS MATERIALIZED (
-      SELECT a.id, a.processor, coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected
-      FROM unnest(${[...processorNames]}::text[]) AS name
-      CROSS JOIN LATERAL accounts_with_work(name, ${organizationId}, ${environment}::environment) AS found
-      JOIN processor_account AS a ON a.id = found.account_id),
+      SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)} AND parent_id IS NULL),
+    work AS MATERIALIZED (
+      SELECT account.id AS account_id, longest.is_connected, least(count(*), ${mostQueued})::int AS waiting,
+        min(due_at) FILTER (WHERE due_at <= moment) AS due_since
+      FROM clock CROSS JOIN account CROSS JOIN LATERAL (
+        SELECT parent_id IS NOT NULL AS is_connected, due_at FROM refund_work
+        WHERE processor = account.processor AND ${ownerSql(owner)} AND coalesce(parent_id, account_id) = account.id
+          AND due_at IS NOT NULL
+        ORDER BY due_at LIMIT ${mostRead}) AS longest
+      GROUP BY 1, 2),
+    retried AS MATERIALIZED (
+      SELECT coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected,
+        least(sum(of_account.retrying), ${mostQueued})::int AS retrying, least(sum(of_account.unknown), ${mostQueued})::int AS unknown
+      FROM accounts_retrying(${organizationId}, ${environment}::environment) AS found
+      JOIN processor_account AS a ON a.id = found.account_id
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS retrying, count(unknown_since) AS unknown FROM (
+          SELECT unknown_since FROM refund_work WHERE ${ownerSql(owner)} AND account_id = a.id AND retrying_since IS NOT NULL
+          ORDER BY retrying_since LIMIT ${mostQueued}) AS each) AS of_account
+      GROUP BY 1, 2),
     completed AS MATERIALIZED (
       SELECT coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected, sum(of_account.rate) AS rate
       FROM (
@@ -57,27 +73,14 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Acco
         CROSS JOIN LATERAL (SELECT account_id FROM refund WHERE id = latest.refund_id) AS refund GROUP BY 1) AS of_account
       JOIN processor_account AS a ON a.id = of_account.account_id GROUP BY 1, 2),
     queue AS MATERIALIZED (
-      SELECT id AS account_id, false AS is_connected FROM processor_account WHERE ${ownerSql(owner)} AND parent_id IS NULL
-      UNION SELECT account_id, is_connected FROM account
+      SELECT id AS account_id, false AS is_connected FROM account
+      UNION SELECT account_id, is_connected FROM work
+      UNION SELECT account_id, is_connected FROM retried
       UNION SELECT account_id, is_connected FROM completed)
-    SELECT queue.account_id AS "accountId", queue.is_connected AS "isConnected", work.*, retried.*,
-      coalesce(completed.rate, 0) AS "completedPerMinute"
-    FROM clock CROSS JOIN queue
-    CROSS JOIN LATERAL (
-      SELECT count(*)::int AS waiting, min(due_at) FILTER (WHERE due_at <= moment) AS "dueSince"
-      FROM (
-        SELECT of_account.due_at FROM account CROSS JOIN LATERAL (
-          SELECT due_at FROM refund_work
-          WHERE processor = account.processor AND ${ownerSql(owner)} AND account_id = account.id AND due_at IS NOT NULL
-          ORDER BY due_at LIMIT ${mostQueued}) AS of_account
-        WHERE ${ofQueue} ORDER BY of_account.due_at LIMIT ${mostQueued}) AS each) AS work
-    CROSS JOIN LATERAL (
-      SELECT count(*)::int AS retrying, count(unknown_since)::int AS unknown
-      FROM (
-        SELECT of_account.unknown_since FROM account CROSS JOIN LATERAL (
-          SELECT unknown_since, retrying_since FROM refund_work
-          WHERE ${ownerSql(owner)} AND account_id = account.id AND retrying_since IS NOT NULL
-          ORDER BY retrying_since LIMIT ${mostQueued}) AS of_account
-        WHERE ${ofQueue} ORDER BY of_account.retrying_since LIMIT ${mostQueued}) AS each) AS retried
+    SELECT account_id AS "accountId", is_connected AS "isConnected", coalesce(waiting, 0) AS waiting, due_since AS "dueSince",
+      coalesce(retrying, 0) AS retrying, coalesce(unknown, 0) AS unknown, coalesce(completed.rate, 0) AS "completedPerMinute"
+    FROM queue
+    LEFT JOIN work USING (account_id, is_connected)
+    LEFT JOIN retried USING (account_id, is_connected)
     LEFT JOIN completed USING (account_id, is_connected)`;
 }

@@ -121,7 +121,7 @@ export async function leaseBatch(
         CROSS JOIN LATERAL (
           SELECT FROM refund_work AS w
           WHERE w.processor = named.processor AND w.organization_id = batch.organization_id AND w.environment = batch.environment
-            AND w.account_id = account.account_id AND w.due_at <= (SELECT service_time())
+            AND coalesce(w.parent_id, w.account_id) = account.account_id AND w.due_at <= (SELECT service_time())
           ORDER BY w.due_at LIMIT ${slice.rows}) AS due))
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING to_json(refund_batch) AS batch`;

@@ -1,9 +1,10 @@
 -- Claims due refunds of a processor, up to `most`, for one call each, as lease_refunds.sql says. Concurrent workers share the work.
 --
--- An account has at most `account_most` refunds under lease, over all workers, and each of its operations gets the calls that grant_calls.sql
--- grants. Its longest due refunds are taken first; where the limit of an operation leaves out some of these, so are its latest due ones,
--- for which other operations may be called. Accounts take turns: none gets a second place in a claim before each other one has got its
--- first. They begin after `after_account`, an account's id: the `last_account` of the caller's claim before, or NULL.
+-- An account with credentials, together with those that are connected to it, has at most `account_most` refunds under lease, over all
+-- workers. Each operation of each of them gets the calls that grant_calls.sql grants. Its longest due refunds are taken first; among these,
+-- it and those connected to it take turns. Where the limit of an operation leaves out some of these, its latest due ones are looked at, too,
+-- for which other operations may be called. Accounts with credentials take turns: none gets a second place in a claim before each other one
+-- has got its first. They begin after `after_account`, an account's id: the `last_account` of the caller's claim before, or NULL.
 --
 -- Returns one row, or none if nothing may be sent (may_advance.sql says what `reached` is):
 --   claims        a JSON array with an element for each refund that was claimed, and null for each one that was postponed
@@ -46,7 +47,7 @@ BEGIN
 
   FOR account IN
     WITH RECURSIVE longest AS MATERIALIZED (
-      SELECT w.organization_id, w.environment, w.account_id FROM refund_work AS w
+      SELECT w.organization_id, w.environment, coalesce(w.parent_id, w.account_id) AS account_id FROM refund_work AS w
       WHERE w.processor = named_processor AND w.due_at <= moment ORDER BY w.due_at LIMIT 500
     ), size AS MATERIALIZED (
       SELECT count(*) AS due FROM longest
@@ -60,14 +61,17 @@ BEGIN
       UNION ALL
       SELECT next.organization_id, next.environment, next.account_id, next.due_at, walk.steps + 1, walk.is_around OR next.is_first
       FROM walk CROSS JOIN LATERAL (
-        (SELECT w.organization_id, w.environment, w.account_id, w.due_at, false AS is_first FROM refund_work AS w
+        (SELECT w.organization_id, w.environment, coalesce(w.parent_id, w.account_id) AS account_id, w.due_at, false AS is_first
+          FROM refund_work AS w
           WHERE w.processor = named_processor
-            AND (w.organization_id, w.environment, w.account_id) > (walk.organization_id, walk.environment, walk.account_id)
-          ORDER BY w.organization_id, w.environment, w.account_id, w.due_at LIMIT 1)
+            AND (w.organization_id, w.environment, coalesce(w.parent_id, w.account_id))
+              > (walk.organization_id, walk.environment, walk.account_id)
+          ORDER BY w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at LIMIT 1)
         UNION ALL
-        (SELECT w.organization_id, w.environment, w.account_id, w.due_at, true FROM refund_work AS w
+        (SELECT w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at, true
+          FROM refund_work AS w
           WHERE w.processor = named_processor AND NOT walk.is_around
-          ORDER BY w.organization_id, w.environment, w.account_id, w.due_at LIMIT 1)
+          ORDER BY w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at LIMIT 1)
         LIMIT 1
       ) AS next
       WHERE walk.steps < 200 AND (NOT (walk.is_around OR next.is_first)
@@ -89,34 +93,43 @@ BEGIN
     -- A lease is among the first: what is due is claimed in this order, and keeps its place from one step to the next. Only what was
     -- created at that very moment may come before it; a statement creates a hundred.
     SELECT count(*) FILTER (WHERE due.is_leased) AS leases,
-      coalesce(array_agg(due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS free,
+      coalesce(array_agg(due.refund_id ORDER BY due.place, due.due_at, due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS free,
+      coalesce(array_agg(due.refund_id ORDER BY due.due_at, due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS in_order,
       min(due.due_at) FILTER (WHERE NOT due.is_leased) AS first_due_at
     INTO line FROM (
-      SELECT w.refund_id, w.due_at, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
-      -- The whole key of the index, so that no other one has this order.
-      WHERE w.processor = named_processor
-        AND (w.organization_id, w.environment, w.account_id, w.due_at)
-          >= (account.organization_id, account.environment, account.account_id, '-infinity')
-        AND (w.organization_id, w.environment, w.account_id, w.due_at)
-          <= (account.organization_id, account.environment, account.account_id, moment)
-      ORDER BY w.organization_id, w.environment, w.account_id, w.due_at, w.refund_id LIMIT account_most + 100
+      SELECT *, row_number() OVER (PARTITION BY head.account_id ORDER BY NOT head.is_leased, head.due_at, head.refund_id) AS place
+      FROM (
+        SELECT w.refund_id, w.account_id, w.due_at, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
+        -- The whole key of the index, so that no other one has this order.
+        WHERE w.processor = named_processor
+          AND (w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at)
+            >= (account.organization_id, account.environment, account.account_id, '-infinity')
+          AND (w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at)
+            <= (account.organization_id, account.environment, account.account_id, moment)
+        ORDER BY w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at, w.refund_id LIMIT account_most + 100
+      ) AS head
     ) AS due;
     free_places := least(account_most - line.leases, most);
     is_waiting := is_waiting OR cardinality(line.free) > account_most - line.leases;
     CONTINUE WHEN line.free = '{}' OR free_places <= 0;
     line.free := line.free[:free_places];
+    -- Taken before others of the line, as the latest are.
+    latest := ARRAY(SELECT id FROM unnest(line.free) AS id WHERE id <> ALL (line.in_order[:free_places]));
+    early := early || latest;
+    early_at := early_at || array_fill(line.first_due_at, ARRAY[cardinality(latest)]);
     called := callable_due_refunds(line.free, per_second, moment);
     IF cardinality(called) < cardinality(line.free) THEN
       is_waiting := true;
       latest := ARRAY (
         SELECT w.refund_id FROM refund_work AS w
         WHERE w.processor = named_processor
-          AND (w.organization_id, w.environment, w.account_id, w.due_at)
+          AND (w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at)
             >= (account.organization_id, account.environment, account.account_id, '-infinity')
-          AND (w.organization_id, w.environment, w.account_id, w.due_at)
+          AND (w.organization_id, w.environment, coalesce(w.parent_id, w.account_id), w.due_at)
             <= (account.organization_id, account.environment, account.account_id, moment)
           AND (w.leased_until IS NULL OR w.leased_until <= moment) AND w.refund_id <> ALL (line.free)
-        ORDER BY w.organization_id DESC, w.environment DESC, w.account_id DESC, w.due_at DESC, w.refund_id DESC LIMIT 20);
+        ORDER BY w.organization_id DESC, w.environment DESC, coalesce(w.parent_id, w.account_id) DESC, w.due_at DESC, w.refund_id DESC
+        LIMIT 20);
       called := (callable_due_refunds(line.free || latest, per_second, moment))[:free_places];
       early := early || latest;
       early_at := early_at || array_fill(line.first_due_at, ARRAY[cardinality(latest)]);

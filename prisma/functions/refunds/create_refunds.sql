@@ -138,9 +138,9 @@ BEGIN
     RETURN NEXT;
   END LOOP;
 
-  INSERT INTO refund_work (refund_id, account_id, organization_id, environment, processor, due_at, resync_requested_at)
-  SELECT made.id, made.account_id, made.organization_id, made.environment, made.processor, coalesce(made.held_until, moment),
-    CASE WHEN made.is_connected AND may_be_lost(made) THEN moment END
+  INSERT INTO refund_work (refund_id, account_id, parent_id, organization_id, environment, processor, due_at, resync_requested_at)
+  SELECT made.id, made.account_id, CASE WHEN made.is_connected THEN parent_of(made.account_id) END, made.organization_id,
+    made.environment, made.processor, coalesce(made.held_until, moment), CASE WHEN made.is_connected AND may_be_lost(made) THEN moment END
   FROM unnest(created) AS made WHERE made.status = 'processing';
 
   INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at,

@@ -7,8 +7,9 @@ DECLARE
   moment timestamptz := service_time();
 BEGIN
   INSERT INTO refund_work AS w (
-    refund_id, account_id, organization_id, environment, processor, due_at, resync_requested_at)
-  SELECT id, account_id, organization_id, environment, processor, moment, moment FROM refund
+    refund_id, account_id, parent_id, organization_id, environment, processor, due_at, resync_requested_at)
+  SELECT id, account_id, CASE WHEN is_connected THEN parent_of(account_id) END, organization_id, environment, processor, moment, moment
+  FROM refund
   WHERE id = asked_id AND status <> 'pending'
   ON CONFLICT (refund_id) DO UPDATE SET
     due_at = LEAST(w.due_at, moment),

@@ -99,9 +99,9 @@ export async function startWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'i
       UPDATE processor_account SET used_at = service_time()
       WHERE id = (SELECT account_id FROM refund WHERE id = ${id} AND is_connected)
         AND used_at < service_time() - interval '1 hour')
-    INSERT INTO refund_work AS w (refund_id, account_id, organization_id, environment, processor, due_at,
+    INSERT INTO refund_work AS w (refund_id, account_id, parent_id, organization_id, environment, processor, due_at,
       waiting_since, resync_requested_at)
-    SELECT id, account_id, organization_id, environment, processor,
+    SELECT id, account_id, CASE WHEN is_connected THEN parent_of(account_id) END, organization_id, environment, processor,
       greatest(service_time(), CASE WHEN external_refund_id IS NULL THEN held_until END), service_time(),
       CASE WHEN is_connected AND may_be_lost(refund) THEN service_time() END
     FROM refund WHERE id = ${id}
@@ -144,8 +144,10 @@ export async function flagForExtra(
   { reason, facts }: Flag & { reason: 'extra_refund' },
 ): Promise<boolean> {
   const flagged = await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, account_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
-    SELECT id, account_id, organization_id, environment, processor, service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
+    INSERT INTO refund_work AS w (refund_id, account_id, parent_id, organization_id, environment, processor,
+      flagged_at, flag_reason, flag_facts)
+    SELECT id, account_id, CASE WHEN is_connected THEN parent_of(account_id) END, organization_id, environment, processor,
+      service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
     FROM refund WHERE id = ${id} AND status = ${status}::refund_status
     ON CONFLICT (refund_id) DO UPDATE
     SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason, flag_facts = excluded.flag_facts

@@ -58,17 +58,34 @@ async function flood(): Promise<void> {
     SELECT id, account_id, organization_id, environment, processor, service_time() FROM refund WHERE id LIKE 'ref_flood%'`;
 }
 
-/** Connected accounts with refunds that are due in an hour. */
+/** Accounts with refunds that are due in an hour. */
 async function addIdleAccounts(count: number): Promise<void> {
   const { db } = service.deps;
   await db.$executeRaw`
-    INSERT INTO processor_account (id, organization_id, environment, processor, name, parent_id, connected_account, updated_at)
-    SELECT 'acc_idle' || lpad(n::text, 4, '0'), organization_id, environment, processor, name || '/acct_' || n, id, 'acct_' || n, updated_at
+    INSERT INTO processor_account (id, organization_id, environment, processor, name, encrypted_credentials, encryption_key_id, updated_at)
+    SELECT 'acc_idle' || lpad(n::text, 4, '0'), organization_id, environment, processor, 'idle-' || n, encrypted_credentials,
+      encryption_key_id, updated_at
     FROM processor_account, generate_series(1, ${count}) AS n WHERE id = ${service.organization.accounts.test.stripe}`;
   await db.$executeRaw`
     UPDATE refund_work SET account_id = 'acc_idle' || lpad(each.n::text, 4, '0'), due_at = service_time() + interval '1 hour'
     FROM (SELECT id, row_number() OVER () AS n FROM refund WHERE id LIKE 'ref_flood%' LIMIT ${count}) AS each
     WHERE refund_id = each.id`;
+}
+
+/** Three refunds for each of some connected accounts. */
+async function acceptOfSellers(count: number): Promise<void> {
+  for (let seller = 1; seller <= count; seller += 1) {
+    const charge = {
+      processor: 'stripe',
+      amount: 10_000,
+      currency: 'usd',
+      connectedAccount: `acct_seller${seller}`,
+    };
+    const transactionId = await service.sandbox.transaction(charge);
+    const { connectedAccount } = charge;
+    for (let refund = 1; refund <= 3; refund += 1)
+      await newRefund(service, { transactionId, connectedAccount });
+  }
 }
 
 async function claim(deps: Dependencies, most: number): Promise<Claim[]> {
@@ -119,6 +136,18 @@ test('two workers together claim no more of an account than its places, while th
   }
   await end(claimed[0], 60_000);
   expect((await Promise.all([claim(service.deps, 3), claim(elsewhere, 3)])).flat()).toHaveLength(1);
+});
+
+test('refunds of connected accounts get the turns and the places of one account, in which these accounts take turns', async () => {
+  await acceptOfSellers(6);
+  const others = [await acceptOfOther(), await acceptOfOther(), await acceptOfOther()];
+  const claimed = await claim(service.deps, 6);
+  expect(claimed).toHaveLength(6);
+  expect(idsOf(claimed)).toEqual(expect.arrayContaining(others));
+  claimed.push(...(await claim(elsewhere, 6)));
+  const ofSellers = claimed.filter(({ refund }) => refund.isConnected);
+  expect(ofSellers).toHaveLength(limit);
+  expect(new Set(ofSellers.map(({ refund }) => refund.accountId)).size).toBe(limit);
 });
 
 test('two workers that look all the time make no more calls per second to an account than it gets, and another account goes on', async () => {
