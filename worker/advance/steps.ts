@@ -20,16 +20,7 @@ import {
   settlementFlagged,
   stateRead,
 } from './outcomes.ts';
-import {
-  absent,
-  cancelUnconfirmed,
-  isUnguarded,
-  stateUnread,
-  unanswered,
-  unavailable,
-  unguarded,
-  unknown,
-} from './unanswered.ts';
+import { absent, cancelUnconfirmed, stateUnread, unanswered, unavailable, unknown } from './unanswered.ts';
 
 // Each step calls the processor and returns what it has come to; advance-refund.ts records it.
 
@@ -82,8 +73,6 @@ export async function verifyPayment(context: StepContext): Promise<StepResult> {
  */
 export async function sendRefund(context: StepContext): Promise<StepResult | null> {
   const { claim, processor, options } = context;
-  // No worker may have been at work since the lookup.
-  if (isUnguarded(context)) return unguarded(context);
   const reference = referenceTo(claim.refund, claim.externalPaymentId);
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
   const metadata = claim.work.sentMetadata as Record<string, string> | null;

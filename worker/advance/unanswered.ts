@@ -21,9 +21,6 @@ type Unanswered = Pick<Unavailable, 'cause' | 'failure' | 'retryAfterMs'>;
 /** Unreadable answers in a row after which a refund is flagged: one alone may be an accident on the way. */
 const unreadableInRow = 3;
 
-/** Stripe keeps a key for a day from the first attempt with it; a call takes some of that. */
-const keyKeptMs = 23 * 60 * 60 * 1000;
-
 /** Age of a refund after which it is flagged while its payment has not settled: most settle within days. */
 const unsettledMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -33,7 +30,7 @@ export function unavailable(
   { cause, failure, retryAfterMs }: Unanswered,
 ): StepResult {
   const isInTime = withoutDeadline.has(cause) || !isPastDeadline(context);
-  if (!isInTime && context.claim.work.serverErrorAt === null) return givenUp(cause, failure);
+  if (!isInTime && context.claim.afterServerError === null) return givenUp(cause, failure);
   const flag = unavailableFlag(context, cause, failure);
   return { kind: 'not_applied', cause, failure, flag, dueInMs: nextRetryPause(context, retryAfterMs) };
 }
@@ -93,8 +90,8 @@ function approvalAtProcessor(
 }
 
 /**
- * A lookup that found nothing. It proves that nothing was applied once the attempt has ended and the settle delay has passed. After a
- * server error it is enough for another attempt with the same key alone.
+ * A lookup that found nothing. It proves that nothing was applied once the attempt has ended and the settle delay has passed, and after a
+ * server error only what `afterServerError` says.
  */
 export function absent(context: OutcomeContext): StepResult {
   const { claim, settings } = context;
@@ -104,51 +101,24 @@ export function absent(context: OutcomeContext): StepResult {
       flag?.reason === 'approval_at_processor' ? flag.facts : {};
     return approvalAtProcessor(context, 'lookup.inconclusive', { message });
   }
-  const { serverErrorAt, cancelRequestedAt } = claim.work;
-  const needsKey = serverErrorAt !== null && cancelRequestedAt === null;
-  if (needsKey && !isKeyKept(context)) return undecidable(context);
-  const conclusiveAt = lookupConclusiveAt(
-    settings,
-    claim.refund,
-    needsKey ? { ...claim.work, serverErrorAt: null } : claim.work,
-  );
+  const { afterServerError, work } = claim;
+  const isPast = isPastDeadline(context);
+  const hasSameKey = afterServerError === 'same_key';
+  if (afterServerError === 'person' || (hasSameKey && isPast)) return undecidable(context);
+  const attempted = hasSameKey ? { ...work, serverErrorAt: null } : work;
+  const conclusiveAt = lookupConclusiveAt(settings, claim.refund, attempted);
   const missingMs = conclusiveAt.getTime() - claim.now.getTime();
   if (missingMs > 0) return { kind: 'inconclusive', conclusiveAt, dueInMs: missingMs };
   // With other credentials or permissions since, it has not been tried for as long as the deadline says.
   const hadNoAccount = flag?.reason === 'account_unusable' || flag?.reason === 'not_permitted';
-  if (isPastDeadline(context) && !hadNoAccount && cancelRequestedAt === null)
+  if (isPast && !hadNoAccount && work.cancelRequestedAt === null)
     return givenUp('unreachable', { message: 'refund not found' });
-  return { kind: 'absent', needsKey, hadNoAccount };
+  return { kind: 'absent', hadNoAccount };
 }
-
-/**
- * True for an attempt that must not be sent: the processor may still carry out one that it answered with a server error, and may have
- * forgotten the key that both have.
- */
-export function isUnguarded(context: OutcomeContext): boolean {
-  return context.claim.work.serverErrorAt !== null && !isKeyKept(context);
-}
-
-/** Not sent, because it is unguarded. */
-export function unguarded(context: OutcomeContext): StepResult {
-  return unknown(context, { failure: serverErrorBefore });
-}
-
-/** True while the processor certainly repeats its answer for the key: https://docs.stripe.com/api/idempotent_requests. */
-function isKeyKept(context: OutcomeContext): boolean {
-  const { now, work } = context.claim;
-  const usedAt = work.keyUsedAt?.getTime() ?? 0;
-  return !work.isKeySpent && now.getTime() - usedAt < keyKeptMs && !isPastDeadline(context);
-}
-
-const serverErrorBefore = {
-  code: 'server_error',
-  message: 'A server error, after which the refund may be carried out later.',
-};
 
 /** The processor may still carry out what it answered with a server error, and nothing guards another attempt. */
 function undecidable({ settings }: OutcomeContext): StepResult {
-  const { message } = serverErrorBefore;
+  const message = 'A server error, after which the refund may be carried out later.';
   const flag = { reason: 'outcome_unknown', facts: { message } } as const;
   const dueInMs = settings.MISCONFIGURED_RETRY_MS;
   return { kind: 'flagged', by: 'lookup.inconclusive', waitingFor: 'unknown_outcome', flag, dueInMs };

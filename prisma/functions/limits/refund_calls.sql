@@ -19,7 +19,7 @@ BEGIN
   FROM (
     SELECT asked.refund_id, asked.turn, a.id AS account_id, a.environment, a.calls_per_second, a.rate_limits,
       operation_of_step(
-        next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency), r.external_refund_id) AS operation
+        next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency, moment), r.external_refund_id) AS operation
     FROM unnest(ids) WITH ORDINALITY AS asked(refund_id, turn)
     -- OFFSET 0: see lease_refunds.sql.
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = asked.refund_id OFFSET 0) AS work

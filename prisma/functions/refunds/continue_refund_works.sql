@@ -25,7 +25,7 @@ BEGIN
       CASE WHEN r.status = 'processing' AND r.external_refund_id IS NULL AND w.cancel_requested_at IS NULL AND NOT needs_resync
         THEN r.held_until END) AS due_at
     FROM jsonb_to_recordset(items) AS i(
-      refund_id text, entries jsonb, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_refused boolean, awaits_approval boolean, server_error text,
+      refund_id text, entries jsonb, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_refused boolean, awaits_approval boolean, server_error boolean,
       ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)
     -- An equality with an array, because a plain one could be the order of a join, for which a whole index of due work would be read.
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
@@ -65,8 +65,9 @@ BEGIN
       WHEN awaits_approval THEN coalesce(w.approval_requested_at, moment)
       ELSE w.approval_requested_at END,
     server_error_at = CASE
-      WHEN server_error = 'answered' THEN moment
-      WHEN server_error = 'remains' OR NOT is_proven THEN w.server_error_at END,
+      WHEN server_error THEN moment
+      -- A lookup proves nothing of it, but for a cancellation, a day later.
+      WHEN NOT is_proven OR next.entries->0->>'type' = 'lookup.absent' AND NOT knows_cancel THEN w.server_error_at END,
     cancel_requested_at = CASE WHEN ends_cancel THEN NULL ELSE w.cancel_requested_at END,
     retrying_since = CASE WHEN retrying THEN coalesce(w.retrying_since, moment)
       WHEN NOT retrying THEN NULL ELSE w.retrying_since END,

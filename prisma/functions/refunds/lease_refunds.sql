@@ -1,5 +1,6 @@
 -- Takes the leases of due refunds, for one call to their processor each, and returns everything that their next steps need: for each a
--- JSON object of step, now, refund, payment (its own id at the processor; null until it was read), work, account.
+-- JSON object of step, now, refund, payment (its own id at the processor; null until it was read), work, account, afterServerError (as
+-- after_server_error.sql says).
 --
 -- Only for claim_refunds.sql and claim_due_refunds.sql: in an earlier statement they have locked the refund_work rows of `held`, and
 -- grant_calls.sql has granted their calls. `moment` is the time of the claim.
@@ -27,7 +28,7 @@ AS $$
 BEGIN
   RETURN QUERY WITH taken AS MATERIALIZED (
     SELECT h.refund_id, r, p.external_id, a.account, a.sent_metadata_keys,
-      next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency) AS step
+      next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency, moment) AS step
     FROM unnest(held) AS h(refund_id)
     -- OFFSET 0, as an equality with an array does below, keeps the order of a join from reading a whole index of due work.
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS work
@@ -65,7 +66,8 @@ BEGIN
     RETURNING w
   )
   SELECT taken.refund_id,
-    json_build_object('step', step, 'now', moment, 'refund', r, 'payment', external_id, 'work', leased.w, 'account', account)
+    json_build_object('step', step, 'now', moment, 'refund', r, 'payment', external_id, 'work', leased.w, 'account', account,
+      'afterServerError', after_server_error(leased.w, moment))
   FROM taken JOIN leased ON (leased.w).refund_id = taken.refund_id;
 END
 $$;

@@ -1,12 +1,11 @@
 -- The next step of a refund with work, decided from the stored rows alone, so that a duplicate or late claim is harmless.
 -- lease_refunds.sql describes the steps. is_verified: the payment is known and has the refund's currency, which is not sent: a processor
--- refunds in that of the payment. s: as in is_not_sent.sql.
-CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, s recovery, is_verified boolean) RETURNS text
+-- refunds in that of the payment. s: as in is_not_sent.sql. moment: the time of the claim.
+CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, s recovery, is_verified boolean, moment timestamptz) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  -- The one exception to is_not_sent.sql: the key of the next attempt guards it against an earlier one that may be carried out after a
-  -- server error, for as long as the worker finds that the processor keeps it. Nothing guards a cancellation.
-  IF w.cancel_requested_at IS NULL THEN
+  -- The one exception to is_not_sent.sql.
+  IF after_server_error(w, moment) = 'same_key' THEN
     w.server_error_at := NULL;
   END IF;
   RETURN CASE

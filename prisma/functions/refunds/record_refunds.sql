@@ -15,7 +15,7 @@
 --   consecutive_failures   null keeps the number
 --   is_refused             true when an entry attempt.misconfigured is proof that no attempt was applied
 --   awaits_approval        true when the processor keeps the attempt for a reviewer: no other one follows until there is proof
---   server_error           the processor may carry an attempt out later: 'answered' with a server error now, 'remains' from before
+--   server_error           true when the processor answered with a server error: after_server_error.sql says what may follow
 --   knows_cancel           true when the claim was made with a requested cancellation
 --   ends_cancel            true when the requested cancellation is over
 --   flag                   {reason, facts} flags the refund, {} ends its flag, null keeps it

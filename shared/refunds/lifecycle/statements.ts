@@ -49,6 +49,8 @@ export interface Claim {
   /** Under the new lease; for the step `send`, with the attempt that is about to be made. */
   work: RefundWork;
   account: AccountName;
+  /** What may follow after a server error, as prisma/functions/refunds/after_server_error.sql says; null without one. */
+  afterServerError: 'same_key' | 'wait' | 'person' | null;
 }
 
 /** Due refunds of a processor that a worker can take. */
@@ -156,7 +158,7 @@ function countsDay({ bounds }: CreationItem): boolean {
 }
 
 /** A claimed refund, as `claim_refunds` returns it. */
-type ClaimRow = Pick<Claim, 'step'> & { now: string; payment: string | null } & Record<
+type ClaimRow = Pick<Claim, 'step' | 'afterServerError'> & { now: string; payment: string | null } & Record<
     'refund' | 'work' | 'account',
     RowJson
   >;
@@ -177,9 +179,9 @@ function claimsOf(refundIds: readonly string[], claims: Map<string, Claim>): (Cl
   });
 }
 
-function claimFrom({ step, now, refund, payment, work, account }: ClaimRow, since: number): Claim {
+function claimFrom({ now, refund, payment, work, account, ...decided }: ClaimRow, since: number): Claim {
   return {
-    ...{ step, now: new Date(now), since, externalPaymentId: payment },
+    ...{ ...decided, now: new Date(now), since, externalPaymentId: payment },
     ...{ refund: refundFrom(refund), work: workFrom(work), account: accountFrom(account) },
   };
 }

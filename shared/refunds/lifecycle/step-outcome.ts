@@ -36,8 +36,8 @@ export interface StepOutcome {
   isRefused?: true;
   /** True when the processor keeps the attempt for a reviewer: no other one follows. */
   awaitsApproval?: true;
-  /** The processor may carry an attempt out later: it has answered with a server error now, or had done so before. */
-  serverError?: 'answered' | 'remains';
+  /** True when the processor answered with a server error: it may carry the attempt out later. */
+  serverError?: true;
   /** True when the requested cancellation is over. */
   endsCancel?: true;
   /** Flags the refund; null ends a flag. */
@@ -99,7 +99,7 @@ const outcomes: {
     attempt: { outcome: 'unknown', isKeySpent },
     ...{ dueInMs, waitingFor: 'unknown_outcome', flag },
     ...troubled(claim),
-    ...(serverError ? { serverError: 'answered' } : {}),
+    ...(serverError ? { serverError: true } : {}),
   }),
   approval_at_processor: ({ by, flag, dueInMs }, claim) => ({
     ...flagged(claim, by, flag, { isNews: by === 'attempt.unknown' }),
@@ -122,13 +122,12 @@ const outcomes: {
     ],
     ...{ dueInMs, waitingFor: 'unknown_outcome' },
   }),
-  absent: ({ needsKey, hadNoAccount }) => ({
+  absent: ({ hadNoAccount }) => ({
     moves: [{ to: 'processing', type: 'lookup.absent' }],
     // The attempt of a killed worker was not applied.
     attempt: { outcome: 'unavailable' },
     ...{ dueInMs: 0, waitingFor: null, flag: null },
     ...(hadNoAccount ? { retrying: false } : {}),
-    ...(needsKey ? { serverError: 'remains' } : {}),
   }),
   lookup_refused: ({ flag, dueInMs }, claim) => ({
     ...flagged(claim, 'lookup.flagged', flag, { isNews: claim.work.retryingSince === null }),

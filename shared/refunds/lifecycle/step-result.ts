@@ -54,10 +54,9 @@ type ResultOfLookup =
   /** Not found, which is no proof yet. */
   | ({ kind: 'inconclusive'; conclusiveAt: Date } & Due)
   /**
-   * Not found: not at the processor. `needsKey`: it may still be carried out after a server error, so the next attempt must have the same
-   * key. `hadNoAccount`: the credentials did not work until now.
+   * Not found: not at the processor, or after a server error not yet. `hadNoAccount`: the credentials did not work until now.
    */
-  | { kind: 'absent'; needsKey: boolean; hadNoAccount: boolean }
+  | { kind: 'absent'; hadNoAccount: boolean }
   /** The account may not look it up. */
   | ({ kind: 'lookup_refused' } & FlagChange<Flag> & Due);
 

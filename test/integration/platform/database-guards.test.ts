@@ -369,7 +369,7 @@ describe('a refund that seems not sent', () => {
 
   async function nextStep(): Promise<string> {
     const { rows } = await client.query(
-      `select next_refund_step(r, w, s, true) as step
+      `select next_refund_step(r, w, s, true, now()) as step
        from refund as r join refund_work as w on w.refund_id = r.id, recovery as s where r.id = $1`,
       [fresh.id],
     );
@@ -398,5 +398,20 @@ describe('a refund that seems not sent', () => {
     expect(await cancel(fresh.id)).toEqual(['requested', 'processing']);
     expect(await nextStep()).toBe('look_up');
     expect(await cancel(waiting.id)).toEqual(['recovering', 'pending']);
+  });
+
+  test.each([
+    ['sent with the same key for 23 hours', 'send', 1_379, {}],
+    ['looked up after 23 hours with the key', 'look_up', 1_381, {}],
+    ['looked up once its key is refused', 'look_up', 1, { is_key_spent: true }],
+    ['looked up once it is to be cancelled', 'look_up', 1, { cancel_requested_at: now }],
+  ])('is %s after a server error', async (_, step, minutes, change: Row) => {
+    const { is_key_spent = false, cancel_requested_at = null } = change;
+    await client.query(
+      `update refund_work set server_error_at = now(), key_used_at = now() - $2 * interval '1 minute', is_key_spent = $3, cancel_requested_at = $4
+       where refund_id = $1`,
+      [fresh.id, minutes, is_key_spent, cancel_requested_at],
+    );
+    expect(await nextStep()).toBe(step);
   });
 });

@@ -91,7 +91,7 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
       ...move('attempt.unknown', failure),
       ...attempt('unknown', false),
       ...isUnknown,
-      serverError: 'answered',
+      serverError: true,
     },
   ],
   [
@@ -119,17 +119,10 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
     },
   ],
   [
-    { kind: 'absent', needsKey: false, hadNoAccount: true },
+    { kind: 'absent', hadNoAccount: true },
     {
       ...{ ...move('lookup.absent'), ...attempt('unavailable') },
       ...{ dueInMs: 0, waitingFor: null, retrying: false, flag: null },
-    },
-  ],
-  [
-    { kind: 'absent', needsKey: true, hadNoAccount: false },
-    {
-      ...{ ...move('lookup.absent'), ...attempt('unavailable') },
-      ...{ dueInMs: 0, waitingFor: null, flag: null, serverError: 'remains' },
     },
   ],
   [

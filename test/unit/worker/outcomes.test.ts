@@ -43,6 +43,7 @@ interface Given {
   step?: Claim['step'];
   refund?: Partial<Claim['refund']>;
   work?: Partial<Claim['work']>;
+  afterServerError?: Claim['afterServerError'];
 }
 
 const asked = {
@@ -65,16 +66,20 @@ const untroubled = {
   approvalRequestedAt: null,
   attemptStartedAt: null,
   serverErrorAt: null,
-  keyUsedAt: null,
   cancelRequestedAt: null,
-  isKeySpent: false,
   flagReason: null,
   flagFacts: null,
   flaggedAt: null,
 };
 
-function given({ step = 'send', refund = {}, work = {} }: Given = {}): OutcomeContext {
-  const claim = { step, now, refund: { ...asked, ...refund }, work: { ...untroubled, ...work } } as Claim;
+function given({
+  step = 'send',
+  refund = {},
+  work = {},
+  afterServerError = null,
+}: Given = {}): OutcomeContext {
+  const rows = { refund: { ...asked, ...refund }, work: { ...untroubled, ...work } };
+  const claim = { step, now, afterServerError, ...rows } as Claim;
   return { claim, settings, random: () => 0.5 };
 }
 
@@ -257,9 +262,11 @@ describe('without an answer', () => {
     ...{ kind: 'unanswered', by, failure, ...again },
   });
   const hours = 60 * minutes;
-  const afterServerError = (age: number, more: Given['work'] = {}) =>
-    unknownFor(minutes * 2, { serverErrorAt: ago(age * hours), keyUsedAt: ago(age * hours), ...more });
-  const guarded = { kind: 'absent', needsKey: true, hadNoAccount: false };
+  const serverError = (follows: Claim['afterServerError'], age: number, more: Given['work'] = {}) => {
+    const work = { unknownSince: ago(2 * minutes), serverErrorAt: ago(age * hours), ...more };
+    return given({ afterServerError: follows, work });
+  };
+  const notFound = { kind: 'absent', hadNoAccount: false };
   const undecidable = {
     ...{ kind: 'flagged', by: 'lookup.inconclusive', waitingFor: 'unknown_outcome', ...slowly },
     flag: flagFor('outcome_unknown', 'A server error, after which the refund may be carried out later.'),
@@ -337,37 +344,35 @@ describe('without an answer', () => {
       () => unknown(given(), { failure: outage, serverError: true }),
       { ...perhapsApplied, serverError: true },
     ],
-    ['not found after a server error', () => absent(afterServerError(22)), guarded],
-    ['not found for 23 hours after a server error', () => absent(afterServerError(23)), undecidable],
     [
-      'not found after a server error that repeats one of 23 hours ago',
-      () => absent(afterServerError(1, { keyUsedAt: ago(23 * hours) })),
-      undecidable,
-    ],
-    [
-      'not found after a server error and the retry deadline, and cancelled',
-      () => absent(afterServerError(30, { cancelRequestedAt: now, retryingSince: ago(4 * days) })),
-      { kind: 'absent', needsKey: false, hadNoAccount: false },
-    ],
-    [
-      'not sent after the retry deadline and a server error',
-      () => unavailable(afterServerError(1, { retryingSince: ago(3 * days) }), unansweredFor()),
-      notApplied(),
-    ],
-    [
-      'not found after a server error, and its key is refused',
-      () => absent(afterServerError(1, { isKeySpent: true })),
-      undecidable,
+      'not found after a server error, while the key guards another attempt',
+      () => absent(serverError('same_key', 1)),
+      notFound,
     ],
     [
       'not found after a server error by the retry deadline',
-      () => absent(afterServerError(1, { retryingSince: ago(3 * days) })),
+      () => absent(serverError('same_key', 1, { retryingSince: ago(3 * days) })),
       undecidable,
     ],
     [
-      'not found after a server error, and cancelled',
-      () => absent(afterServerError(30, { cancelRequestedAt: now })),
-      { kind: 'absent', needsKey: false, hadNoAccount: false },
+      'not found after a server error, which only a person can decide',
+      () => absent(serverError('person', 30)),
+      undecidable,
+    ],
+    [
+      'not found a moment before a day after a server error, and cancelled',
+      () => absent(serverError('wait', 24, { serverErrorAt: ago(days - 1), cancelRequestedAt: now })),
+      { kind: 'inconclusive', conclusiveAt: new Date(now.getTime() + 1), dueInMs: 1 },
+    ],
+    [
+      'not found for a day after a server error, past the retry deadline, and cancelled',
+      () => absent(serverError('wait', 24, { cancelRequestedAt: now, retryingSince: ago(4 * days) })),
+      notFound,
+    ],
+    [
+      'not sent after the retry deadline and a server error',
+      () => unavailable(serverError('same_key', 1, { retryingSince: ago(3 * days) }), unansweredFor()),
+      notApplied(),
     ],
     [
       'held by the processor for a reviewer',
@@ -441,11 +446,7 @@ describe('without an answer', () => {
       () => absent(unknownFor(1.5 * minutes - 1)),
       { kind: 'inconclusive', conclusiveAt: new Date('2026-11-24T12:00:00.001Z'), dueInMs: 1 },
     ],
-    [
-      'not found, once that is proof',
-      () => absent(unknownFor(1.5 * minutes)),
-      { kind: 'absent', needsKey: false, hadNoAccount: false },
-    ],
+    ['not found, once that is proof', () => absent(unknownFor(1.5 * minutes)), notFound],
     [
       'not found after the retry deadline',
       () => absent(unknownFor(3 * days)),
@@ -454,7 +455,7 @@ describe('without an answer', () => {
     [
       'not found after the retry deadline, with credentials that were refused until now',
       () => absent(unknownFor(3 * days, { flaggedAt: now, flagReason: 'account_unusable', flagFacts: {} })),
-      { kind: 'absent', needsKey: false, hadNoAccount: true },
+      { kind: 'absent', hadNoAccount: true },
     ],
     ['a send that failed here', () => stepFailed(given()), { ...perhapsApplied, failure: stepFailure }],
     [

@@ -148,7 +148,7 @@ test('a refund is never sent while an attempt is unknown, a cancellation is requ
   // The model test shows which step it is.
   const steps = await service.deps.db.$queryRaw<{ step: string }[]>`
     SELECT next_refund_step(jsonb_populate_record(NULL::refund, value), jsonb_populate_record(NULL::refund_work, value),
-      jsonb_populate_record(NULL::recovery, value || '{"id": 1}'), (value->>'is_verified')::boolean) AS step
+      jsonb_populate_record(NULL::recovery, value || '{"id": 1}'), (value->>'is_verified')::boolean, now()) AS step
     FROM jsonb_array_elements(${JSON.stringify(situations)}::jsonb) WITH ORDINALITY ORDER BY ordinality`;
   expect(situations.filter((_, index) => steps[index]?.step === 'send')).toEqual([
     {
