@@ -10,7 +10,11 @@ import {
   setRefundDefaults,
   transferDefaults,
 } from '#shared/processors/accounts/account-settings.ts';
-import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import {
+  type AccountSummary,
+  listProcessorAccounts,
+  OtherAccountError,
+} from '#shared/processors/accounts/manage-accounts.ts';
 import { limitedOperations } from '#shared/processors/accounts/rate-limits.ts';
 import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/accounts/set-credentials.ts';
 import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
@@ -53,7 +57,8 @@ ${Object.values(processorKinds)
   .join(
     '',
   )}Setting an account again replaces all of its credentials, in every process, and retries refunds that waited for credentials. The
-new credentials must belong to the same account at the processor.
+new credentials must belong to the same account at the processor: those of another one are not stored unless --force is given, and those
+of one that the organization has under another name never.
 
 The credentials are tested before they are stored, without moving money. Those that the processor refuses altogether are not stored
 unless --force is given. When it cannot be reached, they are stored with a warning.
@@ -98,7 +103,7 @@ export const accountCommands = commands('set up, limit and list processor accoun
     options: {
       ...{ organization, environment, processor, name },
       credentialsFile: text('<file>', 'file with the credentials (default: stdin)'),
-      force: flag('also if the processor refuses the credentials'),
+      force: flag('also if the processor refuses the credentials, or they belong to another of its accounts'),
     },
     explanation: setHelp,
     examples: [
@@ -113,9 +118,12 @@ export const accountCommands = commands('set up, limit and list processor accoun
       const credentials = await readJson(credentialsFile, 'credentials');
       const place = { organizationId, environment, processor, name };
       const request = { ...place, credentials, actor: session.actor, force };
-      const { id, resumedRefunds, test } = await setTestedAccount(session, request).catch(refuse);
+      const { id, resumedRefunds, test, isIdentified } = await setTestedAccount(session, request).catch(
+        refuse,
+      );
       printData(id);
       explainTest(test, processor);
+      if (!isIdentified) explain(`Warning: ${unidentified(displayNameOf(processor))}`);
       explain(`Stored the ${environment} credentials for ${name ?? processor}.`);
       explain(`Webhook path: /webhooks/${processor}/${id}`);
       if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that waited for credentials.`);
@@ -246,10 +254,15 @@ function explainTest(test: ConnectionTest, processor: string): void {
   for (const warning of warningsOf(test, displayNameOf(processor))) explain(`Warning: ${warning}`);
 }
 
-/** @throws CommandError for refused credentials, any other error again. */
+function unidentified(processor: string): string {
+  return `${processor} did not say which account these credentials belong to, so a second name for it would not be noticed. A restricted key needs the permission to read its own account.`;
+}
+
+/** @throws CommandError for refused credentials and those of another account, any other error again. */
 function refuse(error: unknown): never {
-  if (!(error instanceof RefusedCredentialsError)) throw error;
-  printAbilities(error.test.abilities);
+  if (error instanceof RefusedCredentialsError) printAbilities(error.test.abilities);
+  else if (error instanceof OtherAccountError) explain(error.message);
+  else throw error;
   throw new CommandError('Nothing was stored. Correct the credentials, or store these with --force.', {
     cause: error,
   });

@@ -70,7 +70,7 @@ export async function chooseAccount(
       ? fittingAccounts(setUp, question)
       : [await namedAccount(deps.db, setUp, account, question)];
   const candidates =
-    connectedAccount === undefined ? fitting : await connectedTo(deps, fitting, connectedAccount);
+    connectedAccount === undefined ? fitting : await connectedTo(deps, setUp, fitting, connectedAccount);
   const [first, ...others] = candidates;
   const isNamed = account !== undefined || connectedAccount !== undefined;
   // A payment of a connected account is on record of that one, although the request does not name it.
@@ -121,9 +121,14 @@ async function namedAccount(
 /** The account with this id at the processor, as it is connected to each of the accounts that can have one. */
 async function connectedTo(
   deps: ChoiceDependencies,
+  setUp: AccountsSetUp,
   accounts: readonly AccountName[],
   connectedAccount: string,
 ): Promise<AccountName[]> {
+  const own = setUp.accounts.find(({ externalAccountId }) => externalAccountId === connectedAccount);
+  // Under two accounts, its payments would have two limits.
+  if (own !== undefined)
+    throw invalid('connectedAccount', `is the account ${own.name}. Pass that as account instead.`);
   const parents = accounts.filter(({ processor }) => processorKind(processor).connectedAccountId !== null);
   const [account] = accounts;
   if (parents.length === 0 && account !== undefined) {

@@ -33,7 +33,7 @@ export async function connectedAccountOf(
     stored ?? {
       ...parent,
       ...{ id: newId('acc'), name: `${parent.name}/${connectedAccount}`, isDefault: false },
-      ...{ parentId: parent.id, connectedAccount, usedAt: null },
+      ...{ parentId: parent.id, connectedAccount, externalAccountId: null, usedAt: null },
       ...{ abilities: {}, workedAt: null, misconfiguredAt: null },
     }
   );

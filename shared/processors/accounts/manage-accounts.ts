@@ -48,18 +48,32 @@ export type UsableAccount = Pick<
   'id' | 'name' | 'processor' | 'connectedAccount' | 'abilities'
 >;
 
+/** Credentials of another account at the processor than those before; nothing was stored. */
+export class OtherAccountError extends Error {
+  override readonly name = 'OtherAccountError';
+}
+
 /**
  * Adds an organization's account at a processor, or replaces its credentials. The first account of a processor is the default one. Refunds
  * that may have waited for working credentials become due at once.
  * @param request.name of the account; the default one without it, which is named after its processor.
  * @param request.newId the id of an account to add, of which no credentials are replaced.
+ * @param request.externalAccountId the processor's id of the account; null or left out where that is not known.
+ * @param request.force true to replace credentials by those of another account at the processor.
  * @returns the account's id, which stays when credentials are replaced, and the number of refunds that became due.
  * @throws InvalidCredentialsError naming the field, never its value; ServiceError validation_error for an unknown
- * processor, or for a name that is unsuitable or taken, not_found for an unknown organization.
+ * processor, for a name that is unsuitable or taken, or for the processor's account that another one of the organization is, not_found for
+ * an unknown organization; OtherAccountError without `force`.
  */
 export async function setProcessorAccount(
   deps: Stores & { secrets: SecretBox },
-  request: AccountPlace & { newId?: string; credentials: unknown; actor: string },
+  request: AccountPlace & {
+    newId?: string;
+    credentials: unknown;
+    externalAccountId?: string | null;
+    force?: boolean;
+    actor: string;
+  },
 ): Promise<{ id: string; resumedRefunds: number }> {
   const { organizationId, environment, processor, credentials, actor } = request;
   requireProcessor(processor);
@@ -69,13 +83,19 @@ export async function setProcessorAccount(
   return await changeOrganization(deps.db, organizationId, async (tx) => {
     const existing = await tx.processorAccount.findFirst({ where: accountAt(request) });
     if (request.newId !== undefined) await requireNew(tx, existing, request.newId);
+    const externalAccountId = request.externalAccountId ?? existing?.externalAccountId ?? null;
+    if (externalAccountId !== null) await requireOneName(tx, existing, { ...request, externalAccountId });
     const { id, name } = existing ?? {
       id: request.newId ?? newId('acc'),
       name: request.name ?? processor,
     };
     const context = credentialContext({ organizationId, environment, processor, name });
     const sealed = deps.secrets.seal(JSON.stringify(credentials), context);
-    const columns = { encryptedCredentials: sealed.bytes, encryptionKeyId: sealed.keyId };
+    const columns = {
+      encryptedCredentials: sealed.bytes,
+      encryptionKeyId: sealed.keyId,
+      externalAccountId,
+    };
     if (existing === null)
       await addAccount(tx, { organizationId, environment, processor, name, id, ...columns }, now);
     else await replaceCredentials(tx, existing, columns, now);
@@ -118,7 +138,35 @@ async function requireNew(
     throw new ServiceError('validation_error', 'This form has added an account already. Open a new one.');
 }
 
-type Credentials = Pick<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
+/**
+ * Two accounts that are one at the processor would each have limits for the same payments.
+ * @throws ServiceError validation_error when another account is this one at the processor; OtherAccountError.
+ */
+async function requireOneName(
+  tx: DatabaseTransaction,
+  existing: Pick<ProcessorAccount, 'id' | 'name' | 'externalAccountId'> | null,
+  account: AccountPlace & { externalAccountId: string; force?: boolean },
+): Promise<void> {
+  const { organizationId, environment, processor, externalAccountId, force } = account;
+  const same = await tx.processorAccount.findFirst({
+    where: {
+      ...{ organizationId, environment, processor, NOT: { id: existing?.id ?? '' } },
+      OR: [{ externalAccountId }, { connectedAccount: externalAccountId }],
+    },
+  });
+  if (same !== null)
+    throw new ServiceError(
+      'validation_error',
+      `The credentials belong to ${externalAccountId}, which is the account ${same.name} already. Replace the credentials of that one, or use those of another account.`,
+    );
+  const before = existing?.externalAccountId ?? externalAccountId;
+  if (before === externalAccountId || force === true) return;
+  throw new OtherAccountError(
+    `The credentials belong to ${externalAccountId}, and ${existing?.name} is ${before}. Refunds in progress would be looked up in the wrong account.`,
+  );
+}
+
+type Credentials = Pick<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId' | 'externalAccountId'>;
 
 async function addAccount(
   tx: DatabaseTransaction,

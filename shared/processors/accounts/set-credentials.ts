@@ -32,13 +32,14 @@ export class RefusedCredentialsError extends Error {
 /**
  * Tests credentials before it stores them, as `setProcessorAccount` does, and notes on the account what the test showed. They are also
  * stored when the processor cannot be reached.
- * @param request.force true to store credentials that are refused.
+ * @param request.force true to store credentials that are refused, or of another account at the processor than before.
+ * @returns also whether the processor said which of its accounts they belong to.
  * @throws RefusedCredentialsError for credentials that cannot refund, without `force`; what `setProcessorAccount` throws.
  */
 export async function setTestedAccount(
   deps: Stores & { log: Logger; secrets: SecretBox; settings: ServiceSettings },
   request: AccountPlace & { newId?: string; credentials: unknown; actor: string; force: boolean },
-): Promise<{ id: string; resumedRefunds: number; test: ConnectionTest }> {
+): Promise<{ id: string; resumedRefunds: number; test: ConnectionTest; isIdentified: boolean }> {
   const { organizationId, environment, processor: name, credentials: input } = request;
   requireProcessor(name);
   await findOrganization(deps.db, organizationId);
@@ -48,8 +49,10 @@ export async function setTestedAccount(
   const answers = await probeAll(processor, deps.settings);
   const test = connectionTest(answers, withoutSecret(processor) ?? untested);
   if (test.verdict === 'unusable' && !request.force) throw new RefusedCredentialsError(test);
-  const stored = await setProcessorAccount(deps, request);
+  const timeoutMs = deps.settings.PROCESSOR_TIMEOUT_MS;
+  const externalAccountId = test.verdict === 'unusable' ? null : await processor.ownAccountId({ timeoutMs });
+  const stored = await setProcessorAccount(deps, { ...request, externalAccountId });
   const account = await loadAccount(deps.db, { accountId: stored.id });
   for (const evidence of evidenceIn(answers)) await noteAbility(deps, account, evidence);
-  return { ...stored, test };
+  return { ...stored, test, isIdentified: externalAccountId !== null };
 }

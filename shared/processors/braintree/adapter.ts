@@ -193,6 +193,10 @@ export class BraintreeProcessor implements Processor {
     }
   }
 
+  async ownAccountId(): Promise<string> {
+    return this.#credentials.merchantId;
+  }
+
   /** Webhooks are signed with the keys of the API. */
   readonly hasWebhookSecret = true;
 

@@ -55,13 +55,16 @@ export class DeadlineExceededError extends Error {
   }
 }
 
-/** The calls over the network. */
-export type Call = Exclude<keyof Processor, 'hasWebhookSecret' | 'verifyWebhook' | 'answerChallenge'>;
+/** The calls over the network that answer for a payment, a refund or an ability. */
+export type Call = Exclude<
+  keyof Processor,
+  'ownAccountId' | 'hasWebhookSecret' | 'verifyWebhook' | 'answerChallenge'
+>;
 
 /** Wraps a call: makes it, or answers in its place. */
 type Around = <Answer extends CallAnswer>(call: () => Promise<Answer>, operation: Call) => Promise<Answer>;
 
-/** The same processor with `around` applied to every call over the network. */
+/** The same processor with `around` applied to every such call. */
 export function aroundCalls(processor: Processor, around: Around): Processor {
   const page =
     (read: () => Promise<ReadResult<ListingPage>>) => async (): Promise<ReadResult<ListingPage>> => {
@@ -79,6 +82,7 @@ export function aroundCalls(processor: Processor, around: Around): Processor {
     listRefunds: (...call) => page(() => processor.listRefunds(...call))(),
     cancelRefund: (...call) => around(() => processor.cancelRefund(...call), 'cancelRefund'),
     probe: (...call) => around(() => processor.probe(...call), 'probe'),
+    ownAccountId: (options) => processor.ownAccountId(options),
     hasWebhookSecret: processor.hasWebhookSecret,
     verifyWebhook: (request) => processor.verifyWebhook(request),
     answerChallenge: (challenge) => processor.answerChallenge(challenge),

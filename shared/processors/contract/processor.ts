@@ -376,6 +376,8 @@ export interface Processor {
    * is empty: it changes nothing, whatever the answer. The processor checks the permission before it misses what is named.
    */
   probe(ability: ProbedAbility, options: CallOptions): Promise<ProbeResult>;
+  /** The processor's id of the account; null when it does not say, because the credentials may not read it or for any other reason. */
+  ownAccountId(options: CallOptions): Promise<string | null>;
   /** False while a secret is missing that webhooks are verified with, so that every one is refused. */
   readonly hasWebhookSecret: boolean;
   /**

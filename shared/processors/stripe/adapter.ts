@@ -36,6 +36,7 @@ import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
 import { probe } from './probe.ts';
 import {
+  readAccountId,
   readCharge,
   readIsChargedBack,
   readLatestCharge,
@@ -154,6 +155,15 @@ export class StripeProcessor implements Processor {
 
   async probe(ability: ProbedAbility, options: CallOptions): Promise<ProbeResult> {
     return await probe(this.#access, ability, options);
+  }
+
+  async ownAccountId(options: CallOptions): Promise<string | null> {
+    try {
+      const access = this.#access.within(new Deadline(options));
+      return readAccountId(await this.#access.stripe.accounts.retrieveCurrent({}, access));
+    } catch {
+      return null;
+    }
   }
 
   get hasWebhookSecret(): boolean {

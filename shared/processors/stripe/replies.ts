@@ -18,9 +18,15 @@ import {
   type RefundArrival,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
+import { accountId } from './client.ts';
 import type { ResolvedPayment } from './resolve-payment.ts';
 
 const currency = z.string().toLowerCase();
+
+/** @throws UnexpectedAnswerError */
+export function readAccountId(reply: unknown): string {
+  return readAnswer(z.object({ id: z.string().regex(accountId) }), reply).id;
+}
 
 /** An id, or the object where it was expanded. */
 export const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();

@@ -5,6 +5,7 @@ import { errorAnswer } from './answers.ts';
 
 /** Stripe's name without the prefix `rak_`. */
 export type Permission =
+  | 'accounts_kyc_basic_read'
   | 'charge_read'
   | 'payment_intent_read'
   | 'checkout_session_read'

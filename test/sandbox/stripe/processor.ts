@@ -13,6 +13,7 @@ import type { Environment, Ledger, Scope } from '../ledger.ts';
 import type { PaymentTerms, SandboxProcessor } from '../processor.ts';
 import { randomId } from '../random-id.ts';
 import type { LimitedBy } from '../rates.ts';
+import { retrieveAccount } from './accounts.ts';
 import { canExpress } from './amounts.ts';
 import { errorAnswer, jsonAnswer } from './answers.ts';
 import { disputeStates } from './disputes.ts';
@@ -34,7 +35,13 @@ export interface StripeRequest {
 
 type Handle = (request: StripeRequest) => object;
 
-const ROUTES: readonly [route: RegExp, operation: Operation, permission: Permission, handle: Handle][] = [
+const ROUTES: readonly [
+  route: RegExp,
+  operation: Operation | null,
+  permission: Permission,
+  handle: Handle,
+][] = [
+  [/^GET \/v1\/account$/, null, 'accounts_kyc_basic_read', retrieveAccount],
   [/^GET \/v1\/charges\/([^/]+)$/, 'transaction.get', 'charge_read', retrieveCharge],
   [/^GET \/v1\/payment_intents\/([^/]+)$/, 'transaction.get', 'payment_intent_read', retrievePaymentIntent],
   [/^GET \/v1\/checkout\/sessions\/([^/]+)$/, 'transaction.get', 'checkout_session_read', retrieveSession],

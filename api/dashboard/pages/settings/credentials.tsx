@@ -5,7 +5,7 @@ import type { Api } from '#api/http/route.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId, newId } from '#shared/platform/ids.ts';
 import type { AccountName } from '#shared/processors/accounts/account.ts';
-import { listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { listProcessorAccounts, OtherAccountError } from '#shared/processors/accounts/manage-accounts.ts';
 import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/accounts/set-credentials.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
@@ -102,8 +102,8 @@ function schemaFor({ settings }: Pick<ApiDependencies, 'settings'>, processor: s
     return [name, text.meta({ title, description, format })];
   });
   const force = z.stringbool().optional().meta({
-    title: 'Store them even if they are refused',
-    description: 'Refunds then wait until the processor accepts the credentials.',
+    title: 'Store them anyway',
+    description: 'Refunds then wait until the credentials are replaced by the right ones.',
     type: 'boolean',
   });
   return z.object({ ...Object.fromEntries(fields), [storeAnyway]: force } as Record<
@@ -135,10 +135,13 @@ async function store(
   return leadTo(`${accountsPath}/${id}`, savedAs[test.verdict]);
 }
 
-/** @throws ServiceError validation_error for invalid and refused credentials, any other error again. */
+/** @throws ServiceError validation_error for invalid and refused credentials and those of another account, any other error again. */
 function refuse(error: unknown, processor: string): never {
   if (error instanceof InvalidCredentialsError) {
     throw new ServiceError('validation_error', error.message, { cause: error });
+  }
+  if (error instanceof OtherAccountError) {
+    throw new ServiceError('validation_error', `${storeAnyway}: ${error.message}`, { cause: error });
   }
   if (!(error instanceof RefusedCredentialsError)) throw error;
   const words = error.test.abilities.find(({ state }) => state === 'refused')?.failure?.message ?? '';

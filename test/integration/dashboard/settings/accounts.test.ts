@@ -36,7 +36,8 @@ async function accountOf(processor: Processor) {
 
 const update = (id: string, data: Prisma.ProcessorAccountUpdateInput) =>
   service.deps.db.processorAccount.update({ where: { id }, data });
-const credentialsOf = (processor: Processor) => sandboxCredentials('test', service.sandboxUrl)[processor];
+const credentialsOf = (processor: Processor, account?: string) =>
+  sandboxCredentials('test', service.sandboxUrl, account)[processor];
 /** The page of an account. */
 const pageOf = async (processor: Processor) => `${accounts}/${(await accountOf(processor)).id}`;
 const store = async (processor: Processor, fields: Record<string, string>) =>
@@ -155,7 +156,7 @@ describe('adding an account', () => {
     const { text } = await admin.visitor.get(`${accounts}/new/stripe`);
     const id = hiddenField(text, 'accountId');
     expect(text).toContain(`/webhooks/stripe/${id}<`);
-    const answer = await add({ name: 'shop-eu', ...credentialsOf('stripe') }, { id });
+    const answer = await add({ name: 'shop-eu', ...credentialsOf('stripe', 'eu') }, { id });
     expect(answer).toMatchObject({
       status: 303,
       headers: { location: `${accounts}/${id}` },
@@ -194,7 +195,7 @@ describe('adding an account', () => {
   });
 
   test('replaces the credentials of no other account, and is done once by a form that is sent twice', async () => {
-    const credentials = credentialsOf('stripe');
+    const credentials = credentialsOf('stripe', 'uk');
     const before = await accountOf('stripe');
     const taken = await add({ name: before.name, ...credentials });
     expect([taken.status, taken.text]).toEqual([400, expect.stringContaining('Is that of another account.')]);
@@ -358,6 +359,9 @@ describe('what the credentials may do', () => {
       refund: { state: 'works' },
     });
     expect(done(await store('stripe', credentialsOf('stripe')))).toBe('credentials-saved');
+    const other = credentialsOf('stripe', 'other');
+    expect((await store('stripe', other)).text).toContain('looked up in the wrong account');
+    expect(done(await store('stripe', { ...other, storeAnyway: 'yes' }))).toBe('credentials-saved');
   });
 });
 
