@@ -41,7 +41,8 @@ const all = {
   timeline: timelineCommands,
 };
 
-function buildProgram(): Command {
+/** All commands, which `parseAsync` carries out. */
+export function buildProgram(): Command {
   const program = new Command('npm run -s admin --')
     .description(
       'Administers the refund service, directly on its database. Data goes to stdout, explanations to stderr.\n' +
