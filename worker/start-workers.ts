@@ -8,10 +8,12 @@ import { openRefundWork } from './advance/advance-refund.ts';
 import type { DueWork } from './advance/due-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
-import { type Notifier, openNotifier } from './notify/notify.ts';
+import { openNotifier } from './notify/notify.ts';
 import { batchTask } from './schedule/advance-batches.ts';
+import { readDue } from './schedule/due.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
-import { withLiveness } from './schedule/liveness.ts';
+import { type Liveness, openLiveness } from './schedule/liveness.ts';
+import { startLooks } from './schedule/looks.ts';
 import { reconcileAsRequested, reconcileDueAccounts } from './schedule/reconcile.ts';
 import { retention } from './schedule/retention.ts';
 import { startSchedule, type Task } from './schedule/schedule.ts';
@@ -24,15 +26,18 @@ const requestedReconciliationMs = 2_000;
 /** How often due accounts are looked for, at most; more often where the interval is short. */
 const longestReconciliationCheckMs = 60_000;
 
-/** How often new events are looked for while there are none. */
-const deliveryCreationMs = 200;
-
-/** How often new states are looked for. */
-const notificationMs = 5_000;
+/** How often workers look for what is due while there is something. */
+const busyLookMs = 200;
 
 /** Starts a worker on every queue, and the schedule. Any number of processes may do so; the database keeps them apart. */
 export function startWorkers(deps: Dependencies): QueueWorker {
   const { settings, log, metrics } = deps;
+  const liveness = openLiveness(settings.LIVENESS_PATH);
+  const looks = startLooks({
+    ...deps,
+    read: () => liveness(() => readDue(deps.db)),
+    shortestPauseMs: Math.min(busyLookMs, settings.SWEEP_INTERVAL_MS),
+  });
   const refunds = new Map(processorNames.map((processor) => [processor, openRefundWork(deps, processor)]));
   const sender = openWebhookSender(deps);
   const workers = [...refunds].map(([processor, work]) =>
@@ -41,21 +46,29 @@ export function startWorkers(deps: Dependencies): QueueWorker {
       refundQueueName(processor),
       (release) => {
         metrics.wakeUps.inc({ queue: refundQueueName(processor), result: 'handled' });
-        return lookOnWakeUp(deps, processor, work, release);
+        const looked = lookOnWakeUp(deps, processor, work, release);
+        looks.wake();
+        return looked;
       },
       log,
     ),
   );
   const sweepOnWakeUp = () => {
     metrics.wakeUps.inc({ queue: deliveryQueueName, result: 'handled' });
-    return sender.sweep();
+    const swept = sender.sweep();
+    looks.wake();
+    return swept;
   };
   workers.push(openWorker(settings, deliveryQueueName, sweepOnWakeUp, log));
   const notifier = openNotifier(deps);
-  const schedule = startSchedule(deps, scheduledTasks(deps, refunds, sender, notifier));
+  const sweeps = sweepTasks(settings, { refunds, sender, liveness });
+  const tasks = [...sweeps, ...scheduledTasks(deps, sender), ...(notifier?.tasks ?? [])];
+  const schedule = startSchedule({ ...deps, looks }, tasks);
   return {
     async close() {
-      await Promise.all([sender, schedule, ...refunds.values(), ...workers].map((part) => part.close()));
+      await Promise.all(
+        [sender, schedule, looks, ...refunds.values(), ...workers].map((part) => part.close()),
+      );
       await notifier?.close();
     },
   };
@@ -81,21 +94,31 @@ async function lookOnWakeUp(
 }
 
 /** What is due is looked for without a queue as well: retries, settlement checks, and what a lost wake-up left. */
-function scheduledTasks(
-  deps: Dependencies,
-  refunds: ReadonlyMap<string, DueWork>,
-  sender: WebhookSender,
-  notifier: Notifier | null,
+function sweepTasks(
+  { SWEEP_INTERVAL_MS: intervalMs }: Dependencies['settings'],
+  {
+    refunds,
+    sender,
+    liveness,
+  }: { refunds: ReadonlyMap<string, DueWork>; sender: WebhookSender; liveness: Liveness },
 ): Task[] {
-  const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS, LIVENESS_PATH } = deps.settings;
-  const sweeps: Task[] = [
-    ...[...refunds].map(([processor, work]) => ({
-      name: `advance ${processor}`,
-      intervalMs: SWEEP_INTERVAL_MS,
-      run: async () => void (await work.look()),
-    })),
-    { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
-  ];
+  const ofRefunds = [...refunds].map(
+    ([processor, work]): Task => ({
+      ...{ name: `advance ${processor}`, intervalMs },
+      isDue: ({ processors }) => processors.includes(processor),
+      run: async () => void (await liveness(work.look)),
+    }),
+  );
+  const ofDeliveries: Task = {
+    ...{ name: 'sweep deliveries', intervalMs },
+    isDue: ({ deliveries }) => deliveries,
+    run: () => liveness(sender.sweep),
+  };
+  return [...ofRefunds, ofDeliveries];
+}
+
+function scheduledTasks(deps: Dependencies, sender: WebhookSender): Task[] {
+  const { RECONCILIATION_INTERVAL_MS } = deps.settings;
   const reconciliation: Task = {
     name: 'reconcileDueAccounts',
     intervalMs: Math.min(longestReconciliationCheckMs, RECONCILIATION_INTERVAL_MS / 10),
@@ -104,21 +127,19 @@ function scheduledTasks(
   const workerId = newId('wrk');
   return [
     { name: 'heartbeat', intervalMs: heartbeatMs, run: () => noteHeartbeat(deps.db, workerId) },
-    ...withLiveness(LIVENESS_PATH, sweeps),
     feedPositionTask(deps),
     {
-      name: 'createDeliveries',
-      intervalMs: deliveryCreationMs,
+      ...{ name: 'createDeliveries', intervalMs: 0 },
+      isDue: ({ events }) => events,
       run: (closing) => createDeliveries(deps, sender, closing),
     },
     batchTask(deps),
     {
-      name: 'reconcileAsRequested',
-      intervalMs: requestedReconciliationMs,
+      ...{ name: 'reconcileAsRequested', intervalMs: requestedReconciliationMs },
+      isDue: ({ reconciliations }) => reconciliations,
       run: (closing) => reconcileAsRequested(deps, closing),
     },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
-    ...(notifier?.tasks ?? []).map((task) => ({ ...task, intervalMs: notificationMs })),
     { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },
     ...Object.entries(retention).map(([name, expire]) => ({
       name,

@@ -12,6 +12,7 @@ import { canonicalJson } from '../platform/formats/json.ts';
 import { inPieces, type Pieces } from '../platform/formats/pieces.ts';
 import { newId } from '../platform/ids.ts';
 import { redact } from '../platform/log.ts';
+import type { RefundQueues } from '../platform/queues.ts';
 import { requestDigestOf } from '../platform/secrets/request-digest.ts';
 import { keyReused } from '../refunds/model/refusals.ts';
 import type { BatchMode, RowContent } from './batch.ts';
@@ -52,13 +53,13 @@ const invalidKept = 20;
 const mostListed = { rows: 20, characters: 2_000 };
 
 /**
- * Stores a batch, which a worker then works off.
+ * Stores a batch, and wakes a worker, which works it off.
  * @returns the batch; as it is now when an earlier request with the same key created it.
  * @throws ServiceError validation_error that lists invalid rows of a strict batch; idempotency_key_reused; rate_limited while too many
  * batches are not completed, or after too many rows of a day.
  */
 export async function createBatch(
-  { db }: { db: Database },
+  { db, queues }: { db: Database; queues: Pick<RefundQueues, 'wakeWorkers'> },
   request: BatchRequest,
 ): Promise<{ batch: RefundBatch; isReplayed: boolean }> {
   const { organizationId, environment, actor, mode, rows } = request;
@@ -67,7 +68,7 @@ export async function createBatch(
   const items = rows.map((row, index) => toItem(row, index, request.reviews?.get(index)));
   const rejectedCount = items.filter((item) => 'problem' in item).length;
   const waitingCount = rows.length - rejectedCount;
-  return await db.$transaction(async (tx) => {
+  const created = await db.$transaction(async (tx) => {
     const now = await serviceTime(tx);
     const batch: RefundBatch = {
       ...{ id: newId('bat'), organizationId, environment, actor, mode, pauseReason: null },
@@ -89,6 +90,8 @@ export async function createBatch(
     );
     return { batch, isReplayed: false };
   });
+  queues.wakeWorkers();
+  return created;
 }
 
 /** What makes requests the same. */

@@ -1,5 +1,6 @@
 import { writeAudit } from '../audit/audit-log.ts';
 import { type Database, Prisma, type RefundBatch, serviceTime } from '../platform/database.ts';
+import type { RefundQueues } from '../platform/queues.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { findBatch } from './batch.ts';
 
@@ -27,12 +28,17 @@ export async function pauseBatch({ db }: { db: Database }, change: BatchChange):
  * Goes on with a batch that is paused or about to be. Any other stays as it is.
  * @throws ServiceError not_found
  */
-export async function resumeBatch({ db }: { db: Database }, change: BatchChange): Promise<RefundBatch> {
-  return await move(db, change, 'refund_batch.resumed', {
+export async function resumeBatch(
+  { db, queues }: { db: Database; queues: Pick<RefundQueues, 'wakeWorkers'> },
+  change: BatchChange,
+): Promise<RefundBatch> {
+  const resumed = await move(db, change, 'refund_batch.resumed', {
     // A worker that still has it keeps its lease, which is the time at which it is due.
     set: Prisma.sql`status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time())`,
     where: Prisma.sql`pause_reason IS NOT NULL`,
   });
+  queues.wakeWorkers();
+  return resumed;
 }
 
 /** Notes that a person has seen what was rejected and what failed of a finished batch. @throws ServiceError not_found */

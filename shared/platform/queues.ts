@@ -57,8 +57,8 @@ const wakeUp = {
 export interface RefundQueues {
   /** Wakes a worker, because refunds of a processor are due. It neither waits nor fails. */
   wake(processor: string): void;
-  /** The same for webhook deliveries. */
-  wakeSenders(): void;
+  /** The same for what else is due: batches, and webhook deliveries that were requested. */
+  wakeWorkers(): void;
   /**
    * Says what is wrong with the queue's store, which has to take a write as wake-ups need it; null when nothing is. It never fails, and
    * takes two seconds at most.
@@ -117,7 +117,7 @@ export function openQueues(
   };
   return {
     wake: (processor) => wake(refundQueueName(processor)),
-    wakeSenders: () => wake(deliveryQueueName),
+    wakeWorkers: () => wake(deliveryQueueName),
     async check() {
       const [queue] = open().values();
       const check = async () => {

@@ -190,7 +190,7 @@ export async function sendTestEvent(
     await auditEndpoint(tx, 'webhook_endpoint.tested', request, now, { delivery: created.id });
     return created;
   });
-  queues.wakeSenders();
+  queues.wakeWorkers();
   return toPublicDelivery(delivery);
 }
 
@@ -216,7 +216,7 @@ export async function retryDelivery(
     await auditEndpoint(tx, 'webhook_endpoint.delivery_retried', request, now, { delivery: deliveryId });
     return await tx.webhookDelivery.findUniqueOrThrow({ where });
   });
-  queues.wakeSenders();
+  queues.wakeWorkers();
   return toPublicDelivery(delivery);
 }
 

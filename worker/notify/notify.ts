@@ -31,9 +31,12 @@ export interface Notifier {
    * Note what is new, send what is due by mail, and post what is due to channels. They run side by side, so that a channel that does not
    * answer delays no mail. Several workers may run them at the same time.
    */
-  tasks: readonly Pick<Task, 'name' | 'run'>[];
+  tasks: readonly Task[];
   close(): Promise<void>;
 }
+
+/** How often new states are looked for, and messages are sent. */
+const intervalMs = 5_000;
 
 /** Messages that are sent side by side. */
 const mostAtOnce = 20;
@@ -54,14 +57,17 @@ export function openNotifier(deps: NotifierDependencies): Notifier | null {
   const mailer = openMailer(deps.settings);
   const transport = openTransport({ isPublicOnly: NODE_ENV === 'production', proxies: deps.settings });
   const ways = { mailer, transport };
+  const sending = (name: string, to: Recipients): Task => ({
+    ...{ name, intervalMs },
+    isDue: ({ notifications }) => notifications,
+    run: (closing) => sendDue(deps, ways, to, closing),
+  });
   const kinds = { ...(mailer === null ? {} : kindsByRole), ...kindsOfChannel };
   return {
     tasks: [
-      { name: 'noteOccasions', run: () => noteOccasions(deps.db, kinds) },
-      ...(mailer === null
-        ? []
-        : [{ name: 'sendMails', run: (closing: AbortSignal) => sendDue(deps, ways, 'people', closing) }]),
-      { name: 'postMessages', run: (closing) => sendDue(deps, ways, 'channels', closing) },
+      { name: 'noteOccasions', intervalMs, run: () => noteOccasions(deps.db, kinds) },
+      ...(mailer === null ? [] : [sending('sendMails', 'people')]),
+      sending('postMessages', 'channels'),
     ],
     async close() {
       mailer?.close();

@@ -33,7 +33,7 @@ const pauseMs = 10_000;
 /** Slices that a process works on side by side, each of another owner, so that one whose processor hangs delays no other. */
 const mostSlices = 8;
 
-/** How often a process looks for batches that are due while there are none. */
+/** How often a process looks for more batches that are due while it works on some. */
 const lookMs = 250;
 
 /** What came of a row: a row that may succeed later waits. */
@@ -53,7 +53,8 @@ export function batchTask(deps: Dependencies): Task {
   const warn = warnSparingly(deps.log, 'a slice of a batch failed; another worker takes it over');
   return {
     name: 'advanceBatches',
-    intervalMs: lookMs,
+    intervalMs: 0,
+    isDue: ({ batches }) => batches,
     async run(closing) {
       const slices = new Map<string, Promise<void>>();
       try {

@@ -3,8 +3,11 @@ import { warnSparingly } from '#shared/platform/log.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import type { Task } from './schedule.ts';
 
-/** How often the position in the event feed is kept outside of the database. */
+/** How often the position in the event feed is kept outside of the database, while there are new events. */
 const keepingMs = 1_000;
+
+/** How often it is kept at least, because what keeps it may have lost it. */
+const repeatMs = 10_000;
 
 /**
  * Keeps the last event of the feed. First it checks that the database has those that are kept, which would otherwise be overwritten
@@ -19,14 +22,23 @@ export function feedPositionTask({
     log,
     'the database was restored from a backup; nothing is sent until admin recover has run',
   );
+  let found: bigint | null = null;
+  let kept: bigint | null = null;
+  let keptAt = 0;
   return {
     name: 'keepFeedPosition',
     intervalMs: keepingMs,
+    isDue({ settledPosition }) {
+      found = settledPosition;
+      return found !== kept || performance.now() - keptAt >= repeatMs;
+    },
     async run() {
       await positionMarks.read();
       const { generation, lastEvent, maySend } = await readRecovery(db, positionMarks.reached);
-      if (!maySend) warn(undefined);
-      else if (lastEvent !== null) await positionMarks.keep({ generation, ...lastEvent });
+      if (!maySend) return warn(undefined);
+      if (lastEvent !== null) await positionMarks.keep({ generation, ...lastEvent });
+      kept = found;
+      keptAt = performance.now();
     },
   };
 }

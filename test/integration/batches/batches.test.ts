@@ -3,6 +3,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { batchTask } from '#worker/schedule/advance-batches.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { startSchedule } from '#worker/schedule/schedule.ts';
+import { neverDue } from '../../support/looks.ts';
 import { advanceOneBatch } from '../../support/refunds/advance-one-batch.ts';
 import { useBatches } from '../../support/refunds/use-batches.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -224,7 +225,7 @@ test('batches whose processor hangs hold up no batch of another organization', a
   vi.spyOn(service.deps.statements, 'create').mockImplementation((item) =>
     item.organizationId === other.id ? create(item) : hanging,
   );
-  const schedule = startSchedule(service.deps, [batchTask(service.deps)]);
+  const schedule = startSchedule({ ...service.deps, looks: neverDue }, [batchTask(service.deps)]);
   await waitFor('the batch of the other to be completed', async () => {
     const { body } = await service.call('GET', `/v1/refund-batches/${id}`, { key });
     return body.data.status === 'completed';

@@ -10,6 +10,7 @@ import { retention } from '#worker/schedule/retention.ts';
 import { startSchedule } from '#worker/schedule/schedule.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { alwaysDue } from '../../support/looks.ts';
 import { pendingRefund, useNotifications } from '../../support/notifications/notification-stage.ts';
 import { newPerson } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
@@ -203,7 +204,7 @@ test('a channel that does not answer holds up neither mails nor other channels',
     SELECT new_type_id('ntf', now()), kind, target, since - n * interval '1 s', recipient, organization_id, environment,
       'msg_' || n, due_at - interval '1 h', created_at
     FROM notification, generate_series(1, 40) AS n WHERE organization_id = ${service.organization.id} AND kind = 'channel_test'`;
-  const schedule = startSchedule({ log: service.deps.log, random: () => 0 }, stage.tasks(10));
+  const schedule = startSchedule({ ...service.deps, looks: alwaysDue }, stage.tasks(10));
   await waitFor('both channels to be asked', () => hanging.received.length > 0 && other.received.length > 0);
   expect([hanging, other].map(({ received }) => received.length)).toEqual([1, 1]);
   const made = { target: await pendingRefund(service), recipient: { startsWith: 'usr_' } };

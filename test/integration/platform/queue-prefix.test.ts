@@ -14,7 +14,7 @@ describe.skipIf(redisUrl === null)("BullMQ's own tools", () => {
     const settings = { ...loadSettings({}), REDIS_URL: redisUrl, QUEUE_PREFIX: name };
     const queues = openQueues(settings, ['stripe'], openLog('silent', 'test'));
     queues.wake('stripe');
-    queues.wakeSenders();
+    queues.wakeWorkers();
     const connection = { url: redisUrl ?? '' };
     for (const each of [refundQueueName('stripe'), deliveryQueueName]) {
       const queue = new Queue(each, { connection, prefix: `{${name}}` });

@@ -12,7 +12,7 @@ beforeEach(async () => {
   await service.deps.db.webhookDelivery.deleteMany();
   await service.deps.db.webhookEndpoint.deleteMany();
   ({ id } = await newEndpoint(service, { events: ['refund.failed'] }));
-  vi.spyOn(service.deps.queues, 'wakeSenders').mockReset();
+  vi.spyOn(service.deps.queues, 'wakeWorkers').mockReset();
 });
 
 const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
@@ -86,7 +86,7 @@ describe('a retry', () => {
       ...{ id: stored.id, status: 'pending', nextAttemptAt: row.nextAttemptAt?.toISOString() },
       attempts: [{ durationMs: 4 }],
     });
-    expect(service.deps.queues.wakeSenders).toHaveBeenCalledOnce();
+    expect(service.deps.queues.wakeWorkers).toHaveBeenCalledOnce();
     const audit = await auditOf(service, id);
     expect(audit.at(-1)).toMatchObject({
       action: 'webhook_endpoint.delivery_retried',
@@ -102,7 +102,7 @@ describe('a retry', () => {
       expect(answer).toEqual([404, 'not_found', 'Webhook delivery not found.']);
     }
     expect(await rowOf(elsewhere.id)).toEqual(elsewhere);
-    expect(service.deps.queues.wakeSenders).not.toHaveBeenCalled();
+    expect(service.deps.queues.wakeWorkers).not.toHaveBeenCalled();
   });
 });
 

@@ -36,6 +36,7 @@ import { claimDue, type DeliveryClaim } from '#worker/deliver/claim-deliveries.t
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import type { WebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { recordAttempts } from '#worker/deliver/record-attempts.ts';
+import { readDue } from '#worker/schedule/due.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { type SignedWebhook, webhookAbout } from '../processors/signed-webhooks.ts';
@@ -314,6 +315,7 @@ export function stepsOf(
       },
     },
     'the position of the feed': () => readRecovery(db, []),
+    'a look for everything that is due': within(1, [], () => readDue(db)),
     'a refund': within(2, [], get('/v1/refunds/:id?include=failure,cancellable,arrival,heldUntil,waiting')),
     'its events': within(2, [], get('/v1/refunds/:id/events')),
     'what was decided about refunds': within(3, [], get('/v1/refunds?include=policy,waiting')),

@@ -1,14 +1,15 @@
 import { expect, test, vi } from 'vitest';
 import { openLog } from '#shared/platform/log.ts';
 import { startSchedule, type Task } from '#worker/schedule/schedule.ts';
+import { neverDue } from '../../support/looks.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const deps = { log: openLog('silent', 'test'), random: () => 0 };
+const deps = { log: openLog('silent', 'test'), random: () => 0, looks: neverDue };
 
-function schedule(...tasks: Pick<Task, 'run'>[]) {
+function schedule(...tasks: Pick<Task, 'run' | 'isDue'>[]) {
   return startSchedule(
     deps,
-    tasks.map(({ run }, index) => ({ name: `task ${index}`, intervalMs: 1, run })),
+    tasks.map((task, index) => ({ name: `task ${index}`, intervalMs: 1, ...task })),
   );
 }
 
@@ -33,4 +34,12 @@ test('does not delay a task by another one that hangs, and does not start that o
   expect(hanging).toHaveBeenCalledOnce();
   release();
   await close();
+});
+
+test('a task that is not due runs once, as the worker starts', async () => {
+  const [looking, other] = [vi.fn(async () => {}), vi.fn(async () => {})];
+  const { close } = schedule({ run: looking, isDue: ({ batches }) => batches }, { run: other });
+  await waitFor('three runs of the other', () => other.mock.calls.length >= 3);
+  await close();
+  expect(looking).toHaveBeenCalledOnce();
 });
