@@ -26,9 +26,6 @@ export const mostQueued = 1_000;
 
 export const completedMinutes = 5;
 
-/** The longest due refunds of an account and those connected to it that are read to count each of the two. */
-const mostRead = 2 * mostQueued;
-
 /** Events that are read to count what completed. */
 const mostEvents = 2_000;
 
@@ -44,17 +41,11 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Acco
       SELECT moment, greatest(moment - ${completedMinutes} * interval '1 minute', (
         SELECT min(created_at) FROM latest HAVING count(*) = ${mostEvents})) AS since
       FROM clock),
-    account AS MATERIALIZED (
-      SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)} AND parent_id IS NULL),
-    work AS MATERIALIZED (
-      SELECT account.id AS account_id, longest.is_connected, least(count(*), ${mostQueued})::int AS waiting,
-        min(due_at) FILTER (WHERE due_at <= moment) AS due_since
-      FROM clock CROSS JOIN account CROSS JOIN LATERAL (
-        SELECT parent_id IS NOT NULL AS is_connected, due_at FROM refund_work
-        WHERE processor = account.processor AND ${ownerSql(owner)} AND coalesce(parent_id, account_id) = account.id
-          AND due_at IS NOT NULL
-        ORDER BY due_at LIMIT ${mostRead}) AS longest
-      GROUP BY 1, 2),
+    line AS MATERIALIZED (
+      SELECT a.id AS account_id, a.processor, kind.is_connected
+      FROM processor_account AS a CROSS JOIN (VALUES (false), (true)) AS kind(is_connected)
+      WHERE a.organization_id = ${organizationId} AND a.environment = ${environment}::environment AND a.parent_id IS NULL
+        AND (NOT kind.is_connected OR EXISTS (SELECT FROM processor_account AS connected WHERE connected.parent_id = a.id))),
     retried AS MATERIALIZED (
       SELECT coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected,
         least(sum(of_account.retrying), ${mostQueued})::int AS retrying, least(sum(of_account.unknown), ${mostQueued})::int AS unknown
@@ -73,14 +64,12 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Acco
         CROSS JOIN LATERAL (SELECT account_id FROM refund WHERE id = latest.refund_id) AS refund GROUP BY 1) AS of_account
       JOIN processor_account AS a ON a.id = of_account.account_id GROUP BY 1, 2),
     queue AS MATERIALIZED (
-      SELECT id AS account_id, false AS is_connected FROM account
-      UNION SELECT account_id, is_connected FROM work
-      UNION SELECT account_id, is_connected FROM retried
-      UNION SELECT account_id, is_connected FROM completed)
-    SELECT account_id AS "accountId", is_connected AS "isConnected", coalesce(waiting, 0) AS waiting, due_since AS "dueSince",
+      SELECT account_id, is_connected, waiting, due_since FROM line CROSS JOIN LATERAL account_queue(
+        line.account_id, line.processor, ${organizationId}, ${environment}::environment, line.is_connected, ${mostQueued}::int) AS work)
+    SELECT account_id AS "accountId", is_connected AS "isConnected", waiting, due_since AS "dueSince",
       coalesce(retrying, 0) AS retrying, coalesce(unknown, 0) AS unknown, coalesce(completed.rate, 0) AS "completedPerMinute"
     FROM queue
-    LEFT JOIN work USING (account_id, is_connected)
     LEFT JOIN retried USING (account_id, is_connected)
-    LEFT JOIN completed USING (account_id, is_connected)`;
+    LEFT JOIN completed USING (account_id, is_connected)
+    WHERE NOT is_connected OR waiting > 0 OR retrying IS NOT NULL OR completed.rate IS NOT NULL`;
 }

@@ -1,7 +1,10 @@
 -- The accounts of an owner, connected ones among them, that have a refund whose last attempt, lookup or read failed; 1,000 at most. It goes
 -- from account to account in the index, as accounts_with_work.sql does.
 CREATE OR REPLACE FUNCTION accounts_retrying(owner_id text, owner_environment environment) RETURNS TABLE (account_id text)
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE
+-- In the order of the index, also with a plan from a time when nothing was retried.
+SET enable_sort = off
+AS $$
 BEGIN
   account_id := '';
   FOR found IN 1..1000 LOOP
