@@ -11,6 +11,7 @@ import { CommandError, type Session } from '../console/session.ts';
 import {
   listRuns,
   loadReport,
+  named,
   printReport,
   type RunReport,
   reportToJson,
@@ -26,8 +27,10 @@ ISO 8601; a day alone begins at midnight UTC. Without --from it compares the win
 days, unless RECONCILIATION_LOOKBACK_MS says otherwise. docs/reconciliation.md explains each finding.
 `;
 
+const account = text('<account>', 'only this one, by its ID or name; a connected one as well');
+
 const runOptions = {
-  organization,
+  ...{ organization, account },
   environment: choice('<environment>', environments, 'only this one'),
   processor: choice('<name>', processorNames, 'only this one'),
   from: time('<time>', 'refunds made at or after this time'),
@@ -46,6 +49,7 @@ export const reconciliationCommands = commands("compare the processors' refunds 
     examples: [
       '--organization org_...',
       '--organization org_... --environment live --processor stripe --from 2026-11-01 --to 2026-12-01',
+      '--organization org_... --environment live --account stripe/acct_1QfX2eLkdIwHu7ix',
     ],
     async run(session, options) {
       const reports: RunReport[] = [];
@@ -65,9 +69,9 @@ export const reconciliationCommands = commands("compare the processors' refunds 
   }),
   list: command({
     description: 'list the latest runs, newest first',
-    options: { organization: text('<id>', 'only of this organization'), json },
-    examples: ['', '--organization org_... --json'],
-    run: ({ db }, { organization, json }) => listRuns(db, organization, json),
+    options: { organization: text('<id>', 'only of this organization'), account, json },
+    examples: ['', '--organization org_... --account shop-eu --json'],
+    run: ({ db }, { json, ...which }) => listRuns(db, which, json),
   }),
   show: command({
     description: 'show a run with its findings',
@@ -83,13 +87,13 @@ export const reconciliationCommands = commands("compare the processors' refunds 
 });
 
 async function chooseAccounts({ db }: Session, options: RunOptions): Promise<ProcessorAccount[]> {
-  const { organization: organizationId, environment, processor } = options;
+  const { organization: organizationId, environment, processor, account } = options;
   await findOrganization(db, organizationId);
   const accounts = await db.processorAccount.findMany({
     where: {
       organizationId,
       // Of connected accounts those that are in use.
-      OR: [{ parentId: null }, { usedAt: { not: null } }],
+      AND: [{ OR: [{ parentId: null }, { usedAt: { not: null } }] }, named(account)],
       ...(environment === undefined ? {} : { environment }),
       ...(processor === undefined ? {} : { processor }),
     },

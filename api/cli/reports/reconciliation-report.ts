@@ -1,5 +1,6 @@
 import type {
   Database,
+  Prisma,
   ProcessorAccount,
   ReconciliationFinding,
   ReconciliationRun,
@@ -36,15 +37,23 @@ export async function loadReport(db: Database, id: string): Promise<RunReport> {
   return reportOf(row);
 }
 
-/** Lists the latest runs, of an organization or of all. */
+/** Selects the accounts with an ID or name; all of them without one. */
+export function named(account: string | undefined): Prisma.ProcessorAccountWhereInput {
+  return account === undefined ? {} : { OR: [{ id: account }, { name: account }] };
+}
+
+/** Lists the latest runs, of an organization or of all, and of one account or of all. */
 export async function listRuns(
   db: Database,
-  organizationId: string | undefined,
+  {
+    organization: organizationId,
+    account,
+  }: { organization: string | undefined; account: string | undefined },
   json: boolean | undefined,
 ): Promise<void> {
   if (organizationId !== undefined) await findOrganization(db, organizationId);
   const rows = await db.reconciliationRun.findMany({
-    where: organizationId === undefined ? {} : { account: { organizationId } },
+    where: { account: { ...(organizationId === undefined ? {} : { organizationId }), ...named(account) } },
     orderBy: [{ startedAt: 'desc' }, { id: 'desc' }],
     take: listLength,
     include: withReport,

@@ -4,6 +4,7 @@ import { adminCliOf } from '../../support/processes/admin-cli.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { workWhatIsDue } from '../../support/processors/reconciliation.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -86,5 +87,19 @@ describe('reconciliation run', () => {
     const answer = await run(...args);
     expect(answer.code, answer.stderr).toBe(code);
     expect(answer.stdout).toBe('');
+  });
+
+  test('compares one account by its ID or name, also a connected one, and lists its runs', async () => {
+    const connectedAccount = 'acct_compared';
+    await newRefund(service, { connectedAccount }, { payment: { connectedAccount } });
+    const name = `stripe/${connectedAccount}`;
+    const { id } = await service.deps.db.processorAccount.findFirstOrThrow({ where: { name } });
+    for (const account of [name, id]) {
+      const { stdout } = await run('--account', account, '--json');
+      expect(JSON.parse(stdout)).toMatchObject([{ accountId: id, failure: null }]);
+    }
+    const listed = await admin(['reconciliation', 'list', '--account', name, '--json']);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ accountId: id }, { accountId: id }]);
+    expect((await run('--account', 'acc_other')).stderr).toContain('has no such processor account');
   });
 });

@@ -282,7 +282,7 @@ describe('a payment with a transfer and an application fee', () => {
       /<[^>]*>/g,
       '',
     );
-    expect(page).toContain(`12.50 USD come back from ${seller}`);
+    expect(page).toContain(`Up to 12.50 USD come back from ${seller}`);
     expect(page).toContain('Refunded in proportion');
   });
 
