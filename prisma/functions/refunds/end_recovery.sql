@@ -9,7 +9,7 @@ BEGIN
   -- Work that another session is adding is waited for, and none is added until this commits.
   LOCK TABLE refund_work IN SHARE ROW EXCLUSIVE MODE;
   PERFORM resync_open_refunds(NULL);
-  UPDATE recovery SET required_since = NULL,
+  UPDATE recovery SET required_since = NULL, ended_at = service_time(),
     generation = greatest(split_part(generation, '/', 1) || time_of_end, generation || '+' COLLATE "C") WHERE id = 1;
 END
 $$;

@@ -4,11 +4,8 @@
 CREATE OR REPLACE FUNCTION may_be_lost(r refund) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
-    SELECT FROM recovery AS s
-    -- The generation ends with the time of the recovery: end_recovery.sql.
-    CROSS JOIN LATERAL (
-      SELECT nullif(rtrim(split_part(s.generation, '/', 2), '+'), '')::timestamp AT TIME ZONE 'UTC' AS ended_at) AS last
+    SELECT FROM recovery AS last
     JOIN processor_account AS a ON a.id = r.account_id
     JOIN payment AS p ON p.id = r.payment_id
-    WHERE s.id = 1 AND a.created_at > last.ended_at - interval '1 day' AND coalesce(p.charged_at < last.ended_at, true))
+    WHERE last.id = 1 AND a.created_at > last.ended_at - interval '1 day' AND coalesce(p.charged_at < last.ended_at, true))
 $$;
