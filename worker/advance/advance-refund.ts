@@ -6,21 +6,11 @@ import type { OpenSpan } from '#shared/platform/telemetry/telemetry.ts';
 import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { recordStep } from '#shared/refunds/lifecycle/record.ts';
-import type { Claim, RefundStep } from '#shared/refunds/lifecycle/statements.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
 import { type DueWork, openDueWork } from './due-work.ts';
-import { accountUnusable } from './outcomes.ts';
-import { reviewRefund } from './review.ts';
 import { inStepSpan, recordWait, setOutcome, withCallSpans } from './step-span.ts';
-import {
-  cancelAtProcessor,
-  checkSettlement,
-  lookUpRefund,
-  type StepContext,
-  sendRefund,
-  verifyPayment,
-} from './steps.ts';
-import { stepFailed } from './unanswered.ts';
+import { accountUnusable, stepFailed, steps } from './steps.ts';
 
 /** Steps that are taken at once at most; a worker claims what is still due later. */
 const maxSteps = 8;
@@ -103,17 +93,8 @@ async function takeStep(deps: Dependencies, claim: Claim, span: OpenSpan): Promi
     processor = withCallSpans(await deps.connections.connect(claim.account), claim.refund.processor, span);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
-    return accountUnusable(context, error.message);
+    return accountUnusable(context, claim.step, error.message);
   }
   const options = { timeoutMs: deps.settings.PROCESSOR_TIMEOUT_MS };
-  return await steps[claim.step]({ ...context, deps, processor, options });
+  return await steps[claim.step].take({ ...context, deps, processor, options });
 }
-
-const steps: Record<Exclude<RefundStep, 'cancel'>, (context: StepContext) => Promise<StepResult | null>> = {
-  verify: verifyPayment,
-  send: sendRefund,
-  look_up: lookUpRefund,
-  settle: checkSettlement,
-  cancel_at_processor: cancelAtProcessor,
-  review: reviewRefund,
-};

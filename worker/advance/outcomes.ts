@@ -65,7 +65,7 @@ function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
 }
 
 /** The refusal of a processor, which is tried again slowly: the cause is often corrected there. */
-type Refusal = Pick<Misconfigured, 'failure' | 'scope'>;
+export type Refusal = Pick<Misconfigured, 'failure' | 'scope'>;
 
 /** The flag for a refusal, and the pause after it. */
 export function refusal(
@@ -94,16 +94,6 @@ export function paymentMissing(context: OutcomeContext, { message }: ProcessorFa
   const missing = refusal(context, { scope: 'credentials', failure });
   const isFirst = context.claim.work.attemptNumber <= 1;
   return { kind: isFirst ? 'credentials_refused' : 'payment_missing', ...missing };
-}
-
-/** The stored credentials cannot be used: the processor was not called. */
-export function accountUnusable(context: OutcomeContext, message: string): StepResult {
-  const unusable = { scope: 'credentials', failure: { code: 'credentials_unusable', message } } as const;
-  const { step } = context.claim;
-  if (step === 'review') return { kind: 'unchanged', dueInMs: context.settings.MISCONFIGURED_RETRY_MS };
-  if (step === 'send' || step === 'verify') return credentialsRefused(context, unusable);
-  const by = 'attempt.misconfigured';
-  return { kind: 'flagged', by, waitingFor: 'credentials', ...refusal(context, unusable) };
 }
 
 /** The payment was read. The refund continues, unless it exceeds the payment and has failed, which ended its lease. */

@@ -7,6 +7,7 @@ import type {
 } from '#shared/processors/contract/processor.ts';
 import { currencyProblem, recordPayment } from '#shared/refunds/changes/record-payment.ts';
 import { renewLease } from '#shared/refunds/changes/work.ts';
+import type { RefundStep } from '#shared/refunds/lifecycle/statements.ts';
 import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
 import { factsOf, flagOf } from '#shared/refunds/model/flags.ts';
 import { referenceTo, refundOptionsOf } from '#shared/refunds/model/refund.ts';
@@ -16,10 +17,12 @@ import {
   type OutcomeContext,
   paymentMissing,
   paymentStored,
+  type Refusal,
   refusal,
   settlementFlagged,
   stateRead,
 } from './outcomes.ts';
+import { reviewRefund } from './review.ts';
 import { absent, cancelUnconfirmed, stateUnread, unanswered, unavailable, unknown } from './unanswered.ts';
 
 // Each step calls the processor and returns what it has come to; advance-refund.ts records it.
@@ -37,7 +40,7 @@ export interface StepContext extends OutcomeContext {
  * be refunded, or not in this currency, the refund fails: Stripe would cancel a payment that is not captured, and refund the amount in
  * the currency of the payment.
  */
-export async function verifyPayment(context: StepContext): Promise<StepResult> {
+async function verifyPayment(context: StepContext): Promise<StepResult> {
   const { deps, claim, processor, options } = context;
   const { refund } = claim;
   const answer = await processor.getPayment(refund.transactionId, options);
@@ -71,7 +74,7 @@ export async function verifyPayment(context: StepContext): Promise<StepResult> {
  * The deadline of the call counts from the request of the claim, so that a process that was suspended, and may have lost its
  * lease, does not send.
  */
-export async function sendRefund(context: StepContext): Promise<StepResult | null> {
+async function sendRefund(context: StepContext): Promise<StepResult | null> {
   const { claim, processor, options } = context;
   const reference = referenceTo(claim.refund, claim.externalPaymentId);
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
@@ -123,7 +126,7 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
  * Looks up an attempt of unknown outcome. The refund fails only where the processor has it as failed, or where it is not found after the
  * settle delay and the retry deadline has passed.
  */
-export async function lookUpRefund(context: StepContext): Promise<StepResult> {
+async function lookUpRefund(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
   const answer = await processor.findRefund(referenceTo(claim.refund, claim.externalPaymentId), options);
   switch (answer.kind) {
@@ -141,7 +144,7 @@ export async function lookUpRefund(context: StepContext): Promise<StepResult> {
 }
 
 /** Reads whether a refund that the processor has accepted is settled. */
-export async function checkSettlement(context: StepContext): Promise<StepResult> {
+async function checkSettlement(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
   const { refund } = claim;
   return settlement(
@@ -176,7 +179,7 @@ function settlement(context: StepContext, answer: ReadResult<ProcessorRefund>): 
  * refund is read, so that one that has settled meanwhile is not delayed by its cancellation. An account that cannot read it has not
  * refused the cancellation, which is repeated.
  */
-export async function cancelAtProcessor(context: StepContext): Promise<StepResult> {
+async function cancelAtProcessor(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
   const { refund } = claim;
   const externalRefundId = refund.externalRefundId ?? '';
@@ -190,4 +193,67 @@ export async function cancelAtProcessor(context: StepContext): Promise<StepResul
   if (reading.kind === 'unavailable') return cancelUnconfirmed(context, answer, {});
   const isOpen = reading.kind === 'found' && reading.value.state === 'open';
   return isOpen ? cancelUnconfirmed(context, answer, reading.value) : settlement(context, reading);
+}
+
+/** What a step does, and what it has come to when that fails. */
+interface Step {
+  /** Calls the processor. Null when the lease was lost and there is nothing to record. */
+  take(context: StepContext): Promise<StepResult | null>;
+  /** The processor was not called, because the credentials cannot be used. */
+  uncalled(context: OutcomeContext, unusable: Refusal): StepResult;
+  /** It failed on our side: what was sent may have arrived. */
+  failed(context: OutcomeContext, failure: ProcessorFailure): StepResult;
+}
+
+/** All steps that call the processor. */
+export const steps: Record<Exclude<RefundStep, 'cancel'>, Step> = {
+  verify: { take: verifyPayment, uncalled: credentialsRefused, failed: unread },
+  send: {
+    take: sendRefund,
+    uncalled: credentialsRefused,
+    failed: (context, failure) => unknown(context, { failure }),
+  },
+  look_up: {
+    take: lookUpRefund,
+    uncalled: flaggedUnusable,
+    failed: (context, failure) => unanswered(context, 'lookup.unanswered', failure, null),
+  },
+  settle: { take: checkSettlement, uncalled: flaggedUnusable, failed: unread },
+  cancel_at_processor: {
+    take: cancelAtProcessor,
+    uncalled: flaggedUnusable,
+    failed: (context, failure) => unanswered(context, 'cancel.unanswered', failure, null),
+  },
+  review: {
+    take: reviewRefund,
+    uncalled: ({ settings }) => ({ kind: 'unchanged', dueInMs: settings.MISCONFIGURED_RETRY_MS }),
+    failed: unread,
+  },
+};
+
+function unread(context: OutcomeContext, failure: ProcessorFailure): StepResult {
+  return stateUnread(context, { cause: 'unreadable', failure, retryAfterMs: null });
+}
+
+function flaggedUnusable(context: OutcomeContext, unusable: Refusal): StepResult {
+  const flagged = { kind: 'flagged', by: 'attempt.misconfigured', waitingFor: 'credentials' } as const;
+  return { ...flagged, ...refusal(context, unusable) };
+}
+
+/** The result of a step whose account has unusable credentials. */
+export function accountUnusable(
+  context: OutcomeContext,
+  step: keyof typeof steps,
+  message: string,
+): StepResult {
+  const failure = { code: 'credentials_unusable', message };
+  return steps[step].uncalled(context, { scope: 'credentials', failure });
+}
+
+/** The result of a step that failed on our side. */
+export function stepFailed(context: OutcomeContext): StepResult {
+  const { step } = context.claim;
+  const message = "The processor's answer could not be recorded. See the worker log.";
+  const failed = step === 'cancel' ? unread : steps[step].failed;
+  return failed(context, { code: 'step_failed', message });
 }

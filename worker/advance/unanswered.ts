@@ -135,24 +135,6 @@ export function unanswered(
   return { kind: 'unanswered', by, failure, flag, dueInMs: nextRetryPause(context, retryAfterMs) };
 }
 
-/** A step that failed on our side: what was sent may have arrived. */
-export function stepFailed(context: OutcomeContext): StepResult {
-  const failure = {
-    code: 'step_failed',
-    message: "The processor's answer could not be recorded. See the worker log.",
-  };
-  switch (context.claim.step) {
-    case 'send':
-      return unknown(context, { failure });
-    case 'look_up':
-      return unanswered(context, 'lookup.unanswered', failure, null);
-    case 'cancel_at_processor':
-      return unanswered(context, 'cancel.unanswered', failure, null);
-    default:
-      return stateUnread(context, { cause: 'unreadable', failure, retryAfterMs: null });
-  }
-}
-
 /** A refund whose state at the processor could not be read, in any status. */
 export function stateUnread(
   context: OutcomeContext,

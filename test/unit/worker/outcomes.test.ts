@@ -5,18 +5,17 @@ import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
 import {
   accepted,
-  accountUnusable,
   credentialsRefused,
   type OutcomeContext,
   paymentMissing,
   paymentStored,
   stateRead,
 } from '#worker/advance/outcomes.ts';
+import { accountUnusable, stepFailed } from '#worker/advance/steps.ts';
 import {
   absent,
   cancelUnconfirmed,
   stateUnread,
-  stepFailed,
   unanswered,
   unavailable,
   unknown,
@@ -218,17 +217,17 @@ describe('an answer', () => {
     ],
     [
       'none to a send, because the credentials cannot be used',
-      () => accountUnusable(given(), 'No.'),
+      () => accountUnusable(given(), 'send', 'No.'),
       { kind: 'credentials_refused', ...unusable },
     ],
     [
       'none to a lookup, because the credentials cannot be used',
-      () => accountUnusable(given({ step: 'look_up' }), 'No.'),
+      () => accountUnusable(given(), 'look_up', 'No.'),
       { kind: 'flagged', by: 'attempt.misconfigured', waitingFor: 'credentials', ...unusable },
     ],
     [
       'none to a review, because the credentials cannot be used',
-      () => accountUnusable(given({ step: 'review' }), 'No.'),
+      () => accountUnusable(given(), 'review', 'No.'),
       { kind: 'unchanged', ...slowly },
     ],
     ['the payment', () => paymentStored(given(), { amount: 500n }), { kind: 'payment_stored' }],
