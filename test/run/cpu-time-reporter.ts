@@ -1,10 +1,14 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
 /** More than this of one file is a reason to look at it, and fails nothing: machines differ. */
-const budgetSeconds = (path: string) => (path.startsWith('test/system/') ? 30 : 15);
+function budgetSeconds(path: string): number {
+  // Has a PostgreSQL of its own for each state of the statistics, which is counted as well, with 10,000 refunds.
+  if (path.endsWith('/statement-plans.test.ts')) return 40;
+  return path.startsWith('test/system/') ? 30 : 15;
+}
 const shown = 20;
 
-/** Prints the test files that took the most CPU, without that of PostgreSQL and Redis, which all files share. */
+/** Prints the test files that took the most CPU, without that of the PostgreSQL and the Redis that files share. */
 export default class CpuTimeReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => ({
