@@ -3,14 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { PROCESSORS } from '../sandbox/processors.ts';
-import { allComplete, create, untilCompleted } from '../support/faults/refunds.ts';
 import { OwnPostgres, OwnRedis } from '../support/faults/stores.ts';
 import { templateDatabase } from '../support/processes/run-servers.ts';
 import { webhookAbout } from '../support/processors/signed-webhooks.ts';
 import { openWebhooks, reportOf, type Webhooks } from '../support/processors/webhooks.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { newPayment } from '../support/refunds/payments.ts';
-import { rowOf } from '../support/refunds/refund-records.ts';
+import { allComplete, rowOf, untilCompleted } from '../support/refunds/refund-records.ts';
 import { isRelease, releaseTest, testedBackends } from '../support/release.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { createDatabase, withClient } from '../support/stores/database-client.ts';
@@ -19,6 +18,13 @@ import { waitFor } from '../support/wait-for.ts';
 
 /** Longer than a statement takes while the database answers, and short enough to be waited for while it hangs. */
 const shorterLimits = { DATABASE_CONNECT_TIMEOUT_MS: 10_000, DATABASE_STATEMENT_TIMEOUT_MS: 30_000 };
+
+/** Refunds a tenth of a payment. */
+async function create(service: TestService, transactionId: string, headers: Record<string, string> = {}) {
+  const processor = transactionId.startsWith('ch_') ? 'stripe' : 'braintree';
+  const body = { transactionId, amount: 1_000, reason: 'other', processor };
+  return await service.call('POST', '/v1/refunds', { body, headers });
+}
 
 describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backend) => {
   let postgres: OwnPostgres;

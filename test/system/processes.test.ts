@@ -2,14 +2,31 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '../sandbox/processors.ts';
-import { refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
 import { useDeployment } from '../support/faults/use-deployment.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { newRefund } from '../support/refunds/new-refund.ts';
-import { rowOf } from '../support/refunds/refund-records.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { rowOf, untilCompleted } from '../support/refunds/refund-records.ts';
 import { releaseTest, testedBackends } from '../support/release.ts';
+import type { TestService } from '../support/service.ts';
 import { query } from '../support/stores/database-client.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+/** The body of a refund of a tenth of a new payment. */
+async function refundOfNewPayment(service: TestService, processor: string) {
+  const transactionId = await newPayment(service, { processor });
+  return { transactionId, amount: 1_000, reason: 'other', processor };
+}
+
+/** Waits until the refunds have met the faults that were armed for them, and their outcome is unknown. */
+async function untilAtProcessor(service: TestService, ids: readonly string[]): Promise<void> {
+  await waitFor('the refunds to be at their processors', async () => {
+    const sent = { id: { in: [...ids] }, work: { attemptStartedAt: { not: null } }, externalRefundId: null };
+    // The attempt is on record before the call is made, which meets the fault.
+    const areMet = (await service.sandbox.faults()).length === 0;
+    return areMet && (await service.deps.db.refund.count({ where: sent })) === ids.length;
+  });
+}
 
 describe.each(testedBackends)('processes, queues on $name', (backend) => {
   const processes = useDeployment({ backend });

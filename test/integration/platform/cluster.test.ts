@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { PROCESSORS } from '../../sandbox/processors.ts';
-import { allComplete, create } from '../../support/faults/refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { startService, type TestService, untilVerdict } from '../../support/service.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
+import { allComplete } from '../../support/refunds/refund-records.ts';
+import { startService, type TestService, untilChange } from '../../support/service.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { type RunningRedisCluster, startRedisCluster } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -20,7 +20,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     service = await startService({
       databaseUrl: databaseUrl(),
       backend: { name: 'redis', redisUrl },
-      settings: { ...untilVerdict, RATE_LIMIT_PER_SECOND: limit },
+      settings: { RATE_LIMIT_PER_SECOND: limit },
     });
     await service.sandbox.settings({ autoSettleMs: 100 });
   });
@@ -30,9 +30,8 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
   });
 
   test.each(PROCESSORS)('completes a refund at %s', async (processor) => {
-    const { status, body } = await create(service, await newPayment(service, { processor }));
-    expect(status).toBe(200);
-    expect(body.data.externalRefundId).not.toBeNull();
+    const refund = await newRefund(service, { processor }, { headers: untilChange });
+    expect(refund.externalRefundId).not.toBeNull();
     await allComplete(service);
     await expectInvariants(service);
     // A worker tells only every few seconds that it lives.

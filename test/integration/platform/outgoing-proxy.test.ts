@@ -3,7 +3,6 @@ import { requestChannelTest, setChannel } from '#shared/notifications/channel.ts
 import { openLog } from '#shared/platform/log.ts';
 import { openTelemetry } from '#shared/platform/telemetry/telemetry.ts';
 import { useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
-import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { proxyResponses, startProxy, type TestProxy } from '#test/support/http/proxy-server.ts';
 import { runTasks } from '#test/support/notifications/notification-stage.ts';
 import { freePort } from '#test/support/processes/free-port.ts';
@@ -11,7 +10,7 @@ import { useScriptedServers } from '#test/support/processors/scripted-server.ts'
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
-import { rowOf } from '#test/support/refunds/refund-records.ts';
+import { rowOf, untilCompleted } from '#test/support/refunds/refund-records.ts';
 import { startCollector } from '#test/support/traces/collector.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';

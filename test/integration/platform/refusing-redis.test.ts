@@ -7,8 +7,8 @@ import { openLog } from '#shared/platform/log.ts';
 import { openQueues } from '#shared/platform/queues.ts';
 import { type QueueTrouble, queueTroubles } from '#shared/platform/redis-trouble.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
-import { allComplete, create } from '../../support/faults/refunds.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
+import { allComplete } from '../../support/refunds/refund-records.ts';
 import { startService } from '../../support/service.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { startRedis } from '../../support/stores/redis.ts';
@@ -73,8 +73,7 @@ async function completesWithout(redisUrl: string, trouble: QueueTrouble): Promis
   onTestFinished(() => service.close());
   await service.sandbox.settings({ autoSettleMs: 100 });
   for (const processor of PROCESSORS) {
-    const { status } = await create(service, await newPayment(service, { processor }));
-    expect(status).toBe(200);
+    await newRefund(service, { processor });
   }
   await allComplete(service);
   const ready = await service.call('GET', '/readyz');
@@ -94,7 +93,7 @@ test.skipIf(inject('redisUrl') === null)('a Redis user without dangerous command
   const service = await startService({ databaseUrl: databaseUrl(), backend: { name: 'redis', redisUrl } });
   onTestFinished(() => service.close());
   await service.sandbox.settings({ autoSettleMs: 100 });
-  await create(service, await newPayment(service, { processor: 'stripe' }));
+  await newRefund(service);
   await allComplete(service);
   await waitFor('the queue', async () => (await service.call('GET', '/readyz')).body.queue === 'up');
 });

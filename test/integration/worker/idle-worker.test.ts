@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { untilCompleted } from '../../support/faults/refunds.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
+import { untilCompleted } from '../../support/refunds/refund-records.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -71,6 +71,25 @@ export async function untilStatus(
   });
 }
 
+/** Waits until the refunds have completed. */
+export async function untilCompleted(service: TestService, ids: readonly string[]): Promise<void> {
+  const completed = { id: { in: [...ids] }, status: 'completed' as const };
+  await waitFor(
+    `${ids.length} refunds to complete`,
+    async () => (await service.deps.db.refund.count({ where: completed })) === ids.length,
+    { intervalMs: 50 },
+  );
+}
+
+/** Waits until every refund has completed or was cancelled, and returns how many there are. */
+export async function allComplete({ deps }: TestService): Promise<number> {
+  const open = { status: { notIn: ['completed' as const, 'cancelled' as const] } };
+  await waitFor('every refund to complete', async () => (await deps.db.refund.count({ where: open })) === 0, {
+    intervalMs: 100,
+  });
+  return await deps.db.refund.count();
+}
+
 /** The types of a refund's events, in their order. */
 export async function timelineOf({ deps }: TestService, refundId: string): Promise<string[]> {
   const events = await deps.db.refundEvent.findMany({ where: { refundId }, orderBy: { seq: 'asc' } });

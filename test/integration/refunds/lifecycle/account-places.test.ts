@@ -3,9 +3,9 @@ import { closeDependencies, type Dependencies, openDependencies } from '#shared/
 import { openLog } from '#shared/platform/log.ts';
 import { recordStep } from '#shared/refunds/lifecycle/record.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
-import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { holdCalls } from '#test/support/processors/around-calls.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
+import { untilCompleted } from '#test/support/refunds/refund-records.ts';
 import type { TestOrganization } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';

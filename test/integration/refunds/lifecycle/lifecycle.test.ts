@@ -1,19 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '#test/sandbox/processors.ts';
-import { allComplete, create } from '#test/support/faults/refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { lengthenTimeline } from '#test/support/refunds/long-timeline.ts';
+import { askForRefund } from '#test/support/refunds/new-refund.ts';
 import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
-import { makeDue, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
+import {
+  allComplete,
+  makeDue,
+  rowOf,
+  timelineOf,
+  untilStatus,
+} from '#test/support/refunds/refund-records.ts';
 import { creationOf, ownerOf } from '#test/support/refunds/statement-items.ts';
 import { testedBackends } from '#test/support/release.ts';
-import { untilChange, untilVerdict } from '#test/support/service.ts';
+import { untilChange } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
 // What happens after every crash and every answer of a processor is shown by the model test and the crash matrix.
 describe.each(testedBackends)('the life of a refund, queues on $name', (backend) => {
-  const service = useService({ backend, workers: 2, settings: untilVerdict });
+  const service = useService({ backend, workers: 2 });
 
   beforeEach(() => service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 }));
   afterEach(async () => {
@@ -21,13 +27,16 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     await expectInvariants(service);
   });
 
+  /** Waits for the answer of the processor, unless the headers say otherwise. */
+  const create = (transactionId: string, headers: Record<string, string> = untilChange) =>
+    askForRefund(service, { transactionId }, { headers });
   const async = { prefer: 'respond-async' };
 
   describe.each(PROCESSORS)('at %s', (processor) => {
     const payment = async () => await newPayment(service, { processor });
 
     test('completes with every step in its timeline', async () => {
-      const { status, body } = await create(service, await payment());
+      const { status, body } = await create(await payment());
       expect(status).toBe(200);
       expect(body.data.externalRefundId).not.toBeNull();
       const refund = await untilStatus(service, body.data.id, 'completed');
@@ -40,7 +49,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
 
     test('answers at once when the client does not want to wait', async () => {
       await service.sandbox.settings({ latencyMs: 300 });
-      const { status, body, headers } = await create(service, await payment(), async);
+      const { status, body, headers } = await create(await payment(), async);
       expect(status).toBe(200);
       expect(headers['preference-applied']).toBe('respond-async');
       expect(body.data).toMatchObject({ status: 'processing', externalRefundId: null });
@@ -49,7 +58,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
 
     test('waits with a cancellation for the answer to a running submission', async () => {
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 300 });
-      const { body } = await create(service, await payment(), async);
+      const { body } = await create(await payment(), async);
       const { id } = body.data;
       await waitFor('the submission', async () => (await rowOf(service, id)).attemptCount === 1);
       const { status } = await service.call('POST', `/v1/refunds/${id}/cancel`);
@@ -59,7 +68,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
 
     test('accepts ten of thirty creations of a tenth of a payment at once, and ten move', async () => {
       const transactionId = await payment();
-      const answers = await Promise.all(Array.from({ length: 30 }, () => create(service, transactionId)));
+      const answers = await Promise.all(Array.from({ length: 30 }, () => create(transactionId)));
       const statuses = answers.map(({ status }) => status);
       expect(statuses.filter((status) => status === 200)).toHaveLength(10);
       expect(new Set(statuses)).toEqual(new Set([200, 409]));
@@ -71,7 +80,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
   test('concurrent cancellations cancel once', async () => {
     const transactionId = await newPayment(service, { paymentMethod: 'customer_balance' });
     await service.sandbox.settings({ autoSettleMs: null });
-    const { body } = await create(service, transactionId);
+    const { body } = await create(transactionId);
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => service.call('POST', `/v1/refunds/${body.data.id}/cancel`)),
     );
@@ -82,7 +91,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
 
   test('waits for a change when a client asks for a refund with Prefer: wait', async () => {
     await service.sandbox.settings({ autoSettleMs: 400 });
-    const { body } = await create(service, await newPayment(service));
+    const { body } = await create(await newPayment(service));
     const { body: waited, headers } = await service.call('GET', `/v1/refunds/${body.data.id}`, {
       headers: untilChange,
     });
@@ -94,7 +103,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     const transactionId = await newPayment(service);
     const limited = { processor: 'stripe', operation: 'refund.create', kind: 'rate-limit', times: null };
     await service.sandbox.fault(limited);
-    const { body } = await create(service, transactionId, async);
+    const { body } = await create(transactionId, async);
     await waitFor('two tries', async () => (await rowOf(service, body.data.id)).consecutiveFailures > 1);
     expect(await timelineOf(service, body.data.id)).not.toContain('attempt.unknown');
     const retryingSince = new Date(Date.now() - service.settings.RETRY_DEADLINE_MS - 1000);
@@ -118,7 +127,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
   test('does not ask a processor to cancel without end', async () => {
     await service.sandbox.settings({ autoSettleMs: null });
     const transactionId = await newPayment(service, { paymentMethod: 'customer_balance' });
-    const { id } = (await create(service, transactionId)).body.data;
+    const { id } = (await create(transactionId)).body.data;
     await lengthenTimeline(service, id, 2_000);
     const { status, body } = await service.call('POST', `/v1/refunds/${id}/cancel`);
     expect([status, body.error.code]).toEqual([409, 'refund_not_cancellable']);
@@ -128,7 +137,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
   test('neither completes nor cancels a refund with a different amount at the processor until they agree', async () => {
     // Nothing settles before the amount on record is another one.
     await service.sandbox.settings({ autoSettleMs: null });
-    const { body } = await create(service, await newPayment(service));
+    const { body } = await create(await newPayment(service));
     const { id } = body.data;
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 999 WHERE id = ${id}`;
     await waitFor('the refund to be flagged', async () => (await rowOf(service, id)).flaggedAt);

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DueClaims } from '#shared/refunds/lifecycle/statements.ts';
-import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { holdCalls } from '#test/support/processors/around-calls.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
+import { untilCompleted } from '#test/support/refunds/refund-records.ts';
 import { queueBackends } from '#test/support/stores/backends.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
