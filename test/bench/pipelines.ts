@@ -10,7 +10,7 @@ import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
 import type { CompiledService } from '../support/processes/compiled-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { fillRefunds } from '../support/refunds/many-refunds.ts';
+import { fillRefunds } from '../support/refunds/fill-refunds.ts';
 import { createDatabase, query, withClient } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { type RunningRedis, startRedis } from '../support/stores/redis.ts';

@@ -8,7 +8,7 @@ import { noteOccasions } from '#shared/notifications/occasions.ts';
 import { listProcessorAccounts, listUsableAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
 import { type ReadSoFar, readSoFar } from '../../support/plans/reads.ts';
-import { fillLifelikeRefunds } from '../../support/refunds/lifelike-refunds.ts';
+import { fillRefunds } from '../../support/refunds/fill-refunds.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';
@@ -103,8 +103,15 @@ test('the refunds of a connected account are listed without reading those of the
   const transactionId = await service.sandbox.transaction(direct);
   const { id } = await newRefund(service, { transactionId, connectedAccount });
   const { id: organizationId } = service.organization;
-  const others = { organizationId, environment: 'test', count: 5_000, now: new Date(), days: 90 } as const;
-  await withClient(service.databaseUrl, (client) => fillLifelikeRefunds(client, others));
+  const others = {
+    organizationId,
+    environment: 'test',
+    count: 5_000,
+    now: new Date(),
+    days: 90,
+    createdEvery: '1 millisecond',
+  } as const;
+  await withClient(service.databaseUrl, (client) => fillRefunds(client, others));
   const before = await readSoFar(service);
   const { body } = await service.call('GET', `/v1/refunds?account=stripe/${connectedAccount}`);
   const after = await readSoFar(service);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '#shared/platform/database.ts';
 import { eraseRefunds, findErasable } from '#shared/refunds/decisions/erase.ts';
-import { fillRefunds } from '../../support/refunds/many-refunds.ts';
+import { fillRefunds } from '../../support/refunds/fill-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { openTestDatabase } from '../../support/stores/open-database.ts';

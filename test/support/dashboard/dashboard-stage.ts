@@ -5,7 +5,7 @@ import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
-import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
+import { fillRefunds } from '../refunds/fill-refunds.ts';
 import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
 import { storeDelivery } from '../webhooks/api-endpoints.ts';
@@ -132,6 +132,13 @@ export async function fillWithRefunds(
   count: number,
 ): Promise<void> {
   await withClient(databaseUrl, (client) =>
-    fillLifelikeRefunds(client, { organizationId, environment: 'test', count, now: new Date(), days: 90 }),
+    fillRefunds(client, {
+      organizationId,
+      environment: 'test',
+      count,
+      now: new Date(),
+      days: 90,
+      createdEvery: '1 millisecond',
+    }),
   );
 }

@@ -1,4 +1,4 @@
-import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
+import { fillRefunds } from '../refunds/fill-refunds.ts';
 import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
 
@@ -41,12 +41,13 @@ export async function fillOrganization(
 ): Promise<void> {
   const { id: organizationId } = service.organization;
   await withClient(service.databaseUrl, async (client) => {
-    await fillLifelikeRefunds(client, {
+    await fillRefunds(client, {
       organizationId,
       environment: 'test',
       count,
       now: new Date(),
       days: 90,
+      createdEvery: '1 millisecond',
     });
     await client.query(
       `insert into refund_work (refund_id, account_id, organization_id, environment, processor, due_at)

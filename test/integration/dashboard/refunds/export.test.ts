@@ -10,7 +10,7 @@ import { newId } from '#shared/platform/ids.ts';
 import { auditedExport, exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { parseCsv, wholeText } from '#test/support/http/csv.ts';
-import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { fillRefunds } from '#test/support/refunds/fill-refunds.ts';
 import { startService } from '#test/support/service.ts';
 import { postgresQueues } from '#test/support/stores/backends.ts';
 import { withClient } from '#test/support/stores/database-client.ts';

@@ -3,7 +3,7 @@ import { type AttentionCount, readNeedsAttention } from '#shared/insights/needs-
 import type { Database } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
-import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { fillRefunds } from '#test/support/refunds/fill-refunds.ts';
 import { useDatabase } from '#test/support/stores/database.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
 import { openTestDatabase } from '#test/support/stores/open-database.ts';

@@ -3,7 +3,7 @@ import { type Database, Prisma, type Refund } from '#shared/platform/database.ts
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { parseCsv, wholeText } from '#test/support/http/csv.ts';
-import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { fillRefunds } from '#test/support/refunds/fill-refunds.ts';
 import { useDatabase } from '#test/support/stores/database.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
 import { openTestDatabase } from '#test/support/stores/open-database.ts';

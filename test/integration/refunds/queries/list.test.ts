@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { type PublicRefund, toPublicRefund } from '#shared/refunds/model/refund.ts';
-import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { fillRefunds } from '#test/support/refunds/fill-refunds.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
 import { withClient } from '#test/support/stores/database-client.ts';

@@ -3,7 +3,7 @@ import { readOverview } from '#shared/insights/overview.ts';
 import type { Database, Refund } from '#shared/platform/database.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
-import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { fillRefunds } from '#test/support/refunds/fill-refunds.ts';
 import { useDatabase } from '#test/support/stores/database.ts';
 import { query, withClient } from '#test/support/stores/database-client.ts';
 import { openTestDatabase } from '#test/support/stores/open-database.ts';

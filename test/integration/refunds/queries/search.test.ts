@@ -15,7 +15,7 @@ import {
   searchRefunds,
 } from '#shared/refunds/queries/search-refunds.ts';
 import { parseCsv, wholeText } from '#test/support/http/csv.ts';
-import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { fillRefunds } from '#test/support/refunds/fill-refunds.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
 import { useService } from '#test/support/use-service.ts';
 

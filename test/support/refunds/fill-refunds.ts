@@ -1,23 +1,27 @@
 import type pg from 'pg';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 
-export interface LifelikeRefunds extends RefundOwner {
+interface FilledRefunds extends RefundOwner {
   count: number;
   /** The latest that one of them was created. */
   now: Date;
   /** Over how many days before that they were created. */
   days: number;
-  /** What lies between two times of creation, so that several have the same; a millisecond by default. */
+  /** What lies between two times of creation; 6 hours by default, so that several have the same. */
   createdEvery?: string;
 }
 
 /**
- * Fills an organization that has both its accounts with refunds that a person would take for real ones: payments that were
- * read, every status with the timeline that leads to it, retries, lost answers, approvals, flags. What is open was created
- * lately. Once per environment only.
+ * Fills an organization, which is made if need be, with refunds that a person would take for real ones: payments that were read, every
+ * status with the timeline that leads to it, retries, lost answers, approvals, flags. What is open was created lately. The same call makes
+ * the same refunds. Once per environment only.
  */
-export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRefunds): Promise<void> {
-  const { organizationId, environment, count, now, days, createdEvery = '1 millisecond' } = refunds;
+export async function fillRefunds(client: pg.Client, refunds: FilledRefunds): Promise<void> {
+  const { organizationId, environment, count, now, days, createdEvery = '6 hours' } = refunds;
+  await client.query(`insert into organization (id, name) values ($1, 'Many') on conflict do nothing`, [
+    organizationId,
+  ]);
+  await client.query(insertAccounts, [organizationId, environment, now]);
   await client.query('begin');
   await client.query(
     `create temp table drawn (like refund including defaults including generated, n int, story text, decider text,
@@ -120,6 +124,12 @@ const drawRefunds = `
       else coalesce('key:' || key_id, 'cli:seed') end,
     coalesce(person, 'cli:seed'), took, paid
   from timed cross join (select coalesce(max(id), 0) as last_payment_id from payment) as stored join ${failures} on failure.number = ${chance('n', 11, 5)}`;
+
+const insertAccounts = `
+  insert into processor_account
+    (id, organization_id, environment, processor, name, is_default, encrypted_credentials, encryption_key_id, updated_at)
+  select 'acc_' || md5($1 || $2 || name), $1, $2::environment, name, name, true, '', 'none', $3
+  from unnest(array['stripe', 'braintree']) as name on conflict do nothing`;
 
 const insertPayments = `
   insert into payment (id, account_id, organization_id, environment, amount, currency, charged_at, fetched_at, created_at)
