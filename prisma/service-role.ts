@@ -130,7 +130,7 @@ async function refuseMemberships(client: pg.Client, user: string): Promise<void>
   );
 }
 
-/** What the role may do beyond its rights, each with what ends it. */
+/** What the role may do beyond its rights, each with what ends it; %I is the owner, who keeps the right to migrate. */
 const excesses = [
   ['is a superuser', 'rolsuper'],
   ['may create roles', 'rolcreaterole'],
@@ -140,7 +140,7 @@ const excesses = [
      OR has_table_privilege(oid, 'refund_event', 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(oid, 'refund_event', 'UPDATE')`,
   ],
   [
-    'may create tables (run REVOKE CREATE ON SCHEMA public FROM PUBLIC as an administrator)',
+    'may create tables (run GRANT CREATE ON SCHEMA public TO %I; REVOKE CREATE ON SCHEMA public FROM PUBLIC as an administrator)',
     `has_schema_privilege(oid, current_schema(), 'CREATE')`,
   ],
   [
@@ -152,7 +152,8 @@ const excesses = [
 /** Rights that come from elsewhere, such as those of a superuser, and what the role owns cannot be taken away here. */
 async function refuseExcess(client: pg.Client, user: string): Promise<void> {
   const found = excesses.map(
-    ([words, condition]) => `CASE WHEN ${condition} THEN ${pg.escapeLiteral(words)} END`,
+    ([words, condition]) =>
+      `CASE WHEN ${condition} THEN format(${pg.escapeLiteral(words)}, current_user) END`,
   );
   const { rows } = await client.query<{ reasons: string[]; owned: string[] }>(
     `SELECT array_remove(ARRAY[${found.join(', ')}], NULL) AS reasons,

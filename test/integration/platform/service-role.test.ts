@@ -236,10 +236,21 @@ describe('the migration', () => {
     expect(await prepare()).toEqual([]);
   });
 
+  // As PostgreSQL 14 makes the schema, and pg_upgrade leaves it.
+  test('names what closes a schema that every role may write, after which the owner can still migrate', async () => {
+    await query(
+      superuserUrlHere(),
+      'ALTER SCHEMA public OWNER TO postgres; GRANT ALL ON SCHEMA public TO PUBLIC',
+    );
+    const error = await prepare().catch(String);
+    const [, remedy = ''] = /run (GRANT .*?) as an administrator/.exec(String(error)) ?? [];
+    await query(superuserUrlHere(), remedy);
+    expect(await prepare()).toEqual([]);
+    await expect(client.query('CREATE TABLE mine (id INT)')).rejects.toMatchObject({ code: '42501' });
+  });
+
   test('as a superuser, lets the service make no large objects', async () => {
-    const superuserUrl = new URL(inject('postgresUrl'));
-    superuserUrl.pathname = databaseName();
-    await prepareAs(superuserUrl.href);
+    await prepareAs(superuserUrlHere());
     for (const statement of ['SELECT lo_create(0)', 'SELECT lo_creat(-1)', "SELECT lo_from_bytea(0, '')"]) {
       await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' });
     }
@@ -269,6 +280,12 @@ function roleUrl(name: string): URL {
   const url = new URL(database.serviceUrl);
   url.username = `${name}_${randomBytes(4).toString('hex')}`;
   return url;
+}
+
+function superuserUrlHere(): string {
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = databaseName();
+  return url.href;
 }
 
 async function asSuperuser(statement: string): Promise<void> {
