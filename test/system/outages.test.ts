@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Cluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { PROCESSORS } from '../sandbox/processors.ts';
 import { OwnPostgres, OwnRedis } from '../support/faults/stores.ts';
@@ -13,7 +12,7 @@ import { allComplete, rowOf, untilCompleted } from '../support/refunds/refund-re
 import { isRelease, releaseTest, testedBackends } from '../support/release.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { createDatabase, withClient } from '../support/stores/database-client.ts';
-import { startRedisCluster } from '../support/stores/redis.ts';
+import { portOfQueues, startRedisCluster } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Longer than a statement takes while the database answers, and short enough to be waited for while it hangs. */
@@ -248,7 +247,7 @@ releaseTest(
     const queueIs = (state: string) => async () =>
       (await service.call('GET', '/readyz')).body.queue === state;
     await waitFor('some refunds', () => accepted > 20);
-    const port = await portOfQueue(redisUrl, service.settings.QUEUE_PREFIX);
+    const port = await portOfQueues(redisUrl, service.settings.QUEUE_PREFIX);
     await cluster.nodes.find((node) => node.port === port)?.stop();
     await waitFor('the queue to be missed', queueIs('down'));
     const missedAtMs = performance.now();
@@ -261,16 +260,3 @@ releaseTest(
     console.log(`${accepted} refunds; the queue was back after ${Math.round(lastedMs)} ms`);
   },
 );
-
-/** The port of the node that has the queues. */
-async function portOfQueue(redisUrl: string, prefix: string): Promise<number | undefined> {
-  const redis = new Cluster(redisUrl.split(','));
-  try {
-    const slot = await redis.cluster('KEYSLOT', `{${prefix}}`);
-    const ranges = await redis.cluster('SLOTS');
-    const [, , master] = ranges.find(([first, last]) => first <= slot && slot <= last) ?? [];
-    return master?.[1];
-  } finally {
-    redis.disconnect();
-  }
-}

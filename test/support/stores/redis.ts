@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { startProgram } from '../processes/child-process.ts';
 import { freePort, freePorts } from '../processes/free-port.ts';
 import { waitFor } from '../wait-for.ts';
 
 export interface RedisOptions {
+  /** `redis-server` by default. */
+  program?: string;
   /** A free one by default. */
   port?: number;
   /** Further arguments of redis-server. */
@@ -29,9 +31,9 @@ export interface RunningRedisCluster {
   stop(): Promise<void>;
 }
 
-/** The version of the redis-server on PATH, or null when there is none. */
-export function findRedisServer(): string | null {
-  const { status, stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' });
+/** The version of the redis-server on PATH, or of another program like it, or null when there is none. */
+export function findRedisServer(program = 'redis-server'): string | null {
+  const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return status === 0 ? (/v=(\S+)/.exec(stdout)?.[1] ?? 'unknown') : null;
 }
 
@@ -47,7 +49,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
     // Required by BullMQ: a queue must not lose keys when memory is short.
     ...['--maxmemory-policy', 'noeviction', '--appendonly', 'no', ...(options.args ?? [])],
   ];
-  const server = startProgram('redis-server', 'redis-server', args, { isDetached: true, folder });
+  const { program = 'redis-server' } = options;
+  const server = startProgram(program, program, args, { isDetached: true, folder });
   await server.waitForOutput(/eady to accept connections/);
   return { url: `redis://127.0.0.1:${port}`, port, pid: server.pid, stop: server.kill9 };
 }
@@ -114,5 +117,18 @@ async function joinNodes(pairs: readonly (readonly [port: number, busPort: numbe
     });
   } finally {
     for (const client of clients) client.disconnect();
+  }
+}
+
+/** The port of the node of a cluster that has the queues. @param prefix QUEUE_PREFIX. */
+export async function portOfQueues(redisUrl: string, prefix: string): Promise<number | undefined> {
+  const redis = new Cluster(redisUrl.split(','));
+  try {
+    const slot = await redis.cluster('KEYSLOT', `{${prefix}}`);
+    const ranges = await redis.cluster('SLOTS');
+    const [, , master] = ranges.find(([first, last]) => first <= slot && slot <= last) ?? [];
+    return master?.[1];
+  } finally {
+    redis.disconnect();
   }
 }
