@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Looks } from '#worker/schedule/looks.ts';
 
 /** For a schedule whose tasks run at every interval. */
@@ -5,5 +6,7 @@ export const alwaysDue: Pick<Looks, 'untilDue'> = { untilDue: async () => {} };
 
 /** For a schedule whose tasks run as it starts, unless they need no look. */
 export const neverDue: Pick<Looks, 'untilDue'> = {
-  untilDue: (_isDue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+  async untilDue(_isDue, signal) {
+    if (!signal.aborted) await once(signal, 'abort');
+  },
 };

@@ -25,11 +25,13 @@ function start(found: Partial<Due> = {}) {
 
 test('looks every 200 ms while something is due, and down to once a second while nothing is', async () => {
   const busy = start({ processors: ['stripe'] });
+  expect(await busy.during(0)).toBe(1);
   expect(await busy.during(10_000)).toBe(50);
   await busy.looks.close();
 
   // What is pending for later needs no frequent looks.
   const idle = start({ deliveries: true });
+  expect(await idle.during(0)).toBe(1);
   expect(await idle.during(1_200)).toBe(2);
   expect(await idle.during(10_000)).toBe(10);
   await idle.looks.close();
