@@ -1,7 +1,12 @@
 import type { Dependencies } from '#shared/dependencies.ts';
 import { heartbeatMs, noteHeartbeat } from '#shared/health/heartbeat.ts';
 import { newId } from '#shared/platform/ids.ts';
-import { deliveryQueueName, openWorker, type QueueWorker, refundQueueName } from '#shared/platform/queues.ts';
+import {
+  deliveryQueueName,
+  openWorkers,
+  type QueueWorker,
+  refundQueueName,
+} from '#shared/platform/queues.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { openRefundWork } from './advance/advance-refund.ts';
@@ -40,35 +45,31 @@ export function startWorkers(deps: Dependencies): QueueWorker {
   });
   const refunds = new Map(processorNames.map((processor) => [processor, openRefundWork(deps, processor)]));
   const sender = openWebhookSender(deps);
-  const workers = [...refunds].map(([processor, work]) =>
-    openWorker(
-      settings,
+  const handlers = new Map(
+    [...refunds].map(([processor, work]) => [
       refundQueueName(processor),
-      (release) => {
+      (release: () => Promise<void>) => {
         metrics.wakeUps.inc({ queue: refundQueueName(processor), result: 'handled' });
         const looked = lookOnWakeUp(deps, processor, work, release);
         looks.wake();
         return looked;
       },
-      log,
-    ),
+    ]),
   );
-  const sweepOnWakeUp = () => {
+  handlers.set(deliveryQueueName, () => {
     metrics.wakeUps.inc({ queue: deliveryQueueName, result: 'handled' });
     const swept = sender.sweep();
     looks.wake();
     return swept;
-  };
-  workers.push(openWorker(settings, deliveryQueueName, sweepOnWakeUp, log));
+  });
+  const workers = openWorkers(settings, handlers, log);
   const notifier = openNotifier(deps);
   const sweeps = sweepTasks(settings, { refunds, sender, liveness });
   const tasks = [...sweeps, ...scheduledTasks(deps, sender), ...(notifier?.tasks ?? [])];
   const schedule = startSchedule({ ...deps, looks }, tasks);
   return {
     async close() {
-      await Promise.all(
-        [sender, schedule, looks, ...refunds.values(), ...workers].map((part) => part.close()),
-      );
+      await Promise.all([sender, schedule, looks, workers, ...refunds.values()].map((part) => part.close()));
       await notifier?.close();
     },
   };

@@ -97,11 +97,11 @@ const settingsSchema = z.object({
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: databaseAddress,
   DATABASE_OWNER_URL: databaseAddress,
-  DATABASE_POOL_SIZE: count(10),
+  DATABASE_POOL_SIZE: count(6),
   DATABASE_CONNECT_TIMEOUT_MS: count(3_000),
   DATABASE_STATEMENT_TIMEOUT_MS: count(9_000),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
-  DASHBOARD_POOL_SIZE: count(4),
+  DASHBOARD_POOL_SIZE: count(3),
   REDIS_URL: optional,
   REDIS_SENTINELS: optional,
   QUEUE_PREFIX: z

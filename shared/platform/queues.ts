@@ -11,6 +11,7 @@ import {
   Worker,
   type WorkerOptions,
 } from 'bullmq';
+import pg from 'pg';
 import type { Settings } from './config.ts';
 import { StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
@@ -83,7 +84,7 @@ export function openQueues(
   let opened: { queues: ReadonlyMap<string, Queue>; connection: QueueConnection } | null = null;
   const open = () => {
     if (opened !== null) return opened.queues;
-    const connection = openConnection(settings, 'producer', log);
+    const connection = openConnection(settings, 0, log);
     const openQueue = (name: string) => {
       const options: QueueOptions = {
         ...connection.options,
@@ -139,7 +140,7 @@ export function openQueues(
     async close() {
       if (opened === null) return;
       await Promise.allSettled([...opened.queues.values()].map((queue) => queue.close()));
-      opened.connection.close();
+      await opened.connection.close();
     },
   };
 }
@@ -176,23 +177,47 @@ function shareRuns(run: () => Promise<void>, warn: (error: unknown) => void): ()
  */
 const longestClosingMs = 2_000;
 
-/** The consuming side of one queue. `close` waits for the running job, and not for a store that is unreachable. */
+/** The consuming side of queues. `close` waits for running jobs, and not for a store that is unreachable. */
 export interface QueueWorker {
   close(): Promise<void>;
 }
 
+/** Handles a wake-up. @param release makes room for another one in the queue, for another worker, before this one has ended. */
+type Handle = (release: () => Promise<void>) => Promise<void>;
+
 /**
- * Starts a worker on a queue: `handle` is called for one wake-up at a time. One whose worker died is taken by another after the lock
- * duration and the stalled interval at most.
- * @param handle gets a function that makes room for another wake-up in the queue, for another worker, before this one has ended.
+ * Starts a worker on each queue, which share connections. A handler is called for one wake-up at a time. One whose worker died is taken
+ * by another after the lock duration and the stalled interval at most.
+ * @param handlers by the name of the queue.
  */
-export function openWorker(
+export function openWorkers(
   settings: QueueSettings,
-  name: string,
-  handle: (release: () => Promise<void>) => Promise<void>,
+  handlers: ReadonlyMap<string, Handle>,
   log: Logger,
 ): QueueWorker {
-  const connection = openConnection(settings, 'worker', log);
+  const connection = openConnection(settings, handlers.size, log);
+  const workers = [...handlers].map(([name, handle]) =>
+    openWorker({ settings, connection, log }, name, handle),
+  );
+  return {
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()));
+      await connection.close();
+    },
+  };
+}
+
+interface WorkerDependencies {
+  settings: QueueSettings;
+  connection: QueueConnection;
+  log: Logger;
+}
+
+function openWorker(
+  { settings, connection, log }: WorkerDependencies,
+  name: string,
+  handle: Handle,
+): QueueWorker {
   const options: WorkerOptions = {
     ...connection.options,
     ...prefixOf(settings),
@@ -203,8 +228,9 @@ export function openWorker(
     runRetryDelay: pauses.shortestMs,
     // INFO is among the commands that Redis calls dangerous, and BullMQ's loop would repeat its refusal without a pause for ever.
     skipVersionCheck: true,
-    // For the chart of the queue board. In PostgreSQL every job would update the same row, which takes longer than all else.
-    ...(settings.REDIS_URL === null ? {} : { metrics: { maxDataPoints: 60 } }),
+    // For the chart of the queue board. In PostgreSQL every job would update the same row, which takes longer than all else. There a
+    // notification ends the wait for a job, and each wait costs statements.
+    ...(settings.REDIS_URL === null ? { drainDelay: 60 } : { metrics: { maxDataPoints: 60 } }),
   };
   let handling: Promise<void> | null = null;
   const process = async (job: Job) => {
@@ -227,7 +253,6 @@ export function openWorker(
       const closed = worker.close();
       await Promise.allSettled([handling]);
       await Promise.race([closed, sleep(longestClosingMs, undefined, { ref: false })]);
-      connection.close();
     },
   };
 }
@@ -287,13 +312,17 @@ interface QueueConnection {
   check: (() => Promise<QueueTrouble | null>) | null;
   /** Why it could not be used last: what comes while it connects anew says nothing. */
   lastError(): unknown;
-  close(): void;
+  /** Does not wait for a store that is unreachable. */
+  close(): Promise<void>;
 }
 
-/** A producer fails fast, because a client is waiting. A worker waits until the store is back. */
-function openConnection(settings: QueueSettings, role: 'producer' | 'worker', log: Logger): QueueConnection {
-  if (settings.REDIS_URL === null) return postgresConnection(settings.DATABASE_URL);
-  const redis = openRedis(settings, role === 'producer' ? failFast : { maxRetriesPerRequest: null });
+/**
+ * A producer fails fast, because a client is waiting. A worker waits until the store is back.
+ * @param listening how many queues a worker listens to; 0 for a producer.
+ */
+function openConnection(settings: QueueSettings, listening: number, log: Logger): QueueConnection {
+  if (settings.REDIS_URL === null) return postgresConnection(settings.DATABASE_URL, listening);
+  const redis = openRedis(settings, listening === 0 ? failFast : { maxRetriesPerRequest: null });
   let lastError: unknown = null;
   redis.on('error', (error) => {
     lastError = error;
@@ -313,7 +342,7 @@ function openConnection(settings: QueueSettings, role: 'producer' | 'worker', lo
       }
     },
     lastError: () => lastError,
-    close: () => redis.disconnect(),
+    close: async () => redis.disconnect(),
   };
 }
 
@@ -339,34 +368,38 @@ function marksOf({ ENCRYPTION_KEY, ENCRYPTION_PREVIOUS_KEYS }: QueueSettings): s
   return keys.map((key) => createHmac('sha256', key).update('installation').digest('base64url').slice(0, 16));
 }
 
-function postgresConnection(databaseUrl: string | null): QueueConnection {
-  const pool = {
-    connectionString: databaseUrl,
-    max: 3,
+/** Connections of a process to PostgreSQL for its queues, besides one for each queue of a worker, which listens. */
+const queueConnections = 2;
+
+function postgresConnection(databaseUrl: string | null, listening: number): QueueConnection {
+  const pool = new pg.Pool({
+    ...(databaseUrl === null ? {} : { connectionString: databaseUrl }),
+    application_name: 'refund-service queues',
+    // Where BullMQ's statements find its tables.
+    options: '-c search_path=bullmq',
+    max: queueConnections + listening,
     connectionTimeoutMillis: 5_000,
     query_timeout: 10_000,
     keepAlive: true,
     Client: StrictClient,
-  };
+  });
   return {
     options: { connection: pool as never },
     openBackend: createPatientBackend as never,
     check: null,
     lastError: () => null,
-    close: () => undefined,
+    close: async () =>
+      void (await Promise.race([pool.end(), sleep(longestClosingMs, undefined, { ref: false })])),
   };
 }
 
 /**
  * BullMQ caches a failed first connection to PostgreSQL for good. Clearing that lets a process that was started before its
- * database work as soon as the database is up. Its LISTEN connection is made a `StrictClient`, too.
+ * database work as soon as the database is up.
  */
 const createPatientBackend: typeof createPostgresBackend = (name, options, factoryOptions) => {
   const backend = createPostgresBackend(name, options, factoryOptions);
-  const { connection } = backend as unknown as { connection: ReadyCache & { pgModule?: object } };
-  // BullMQ listens on a client of its own and handles its errors only a moment after it has connected: a connection that
-  // PostgreSQL closes right then would end the process.
-  connection.pgModule = { Client: StrictClient };
+  const { connection } = backend as unknown as { connection: ReadyCache };
   for (const part of [backend as unknown as ReadyCache, connection]) {
     const waitUntilReady = part.waitUntilReady.bind(part);
     part.waitUntilReady = async () => {

@@ -10,7 +10,7 @@ import { openLog } from '#shared/platform/log.ts';
 import {
   migrateQueueTables,
   openQueues,
-  openWorker,
+  openWorkers,
   type RefundQueues,
   refundQueueName,
 } from '#shared/platform/queues.ts';
@@ -49,7 +49,7 @@ export async function startBoard(
   const handle = async () => {
     throw new Error('It was told to fail.');
   };
-  const open = workers ? [openWorker(settings, refundQueueName('stripe'), handle, log)] : [];
+  const open = workers ? [openWorkers(settings, new Map([[refundQueueName('stripe'), handle]]), log)] : [];
   const app = Fastify();
   answerErrors(app, log);
   jsonBody(app);
