@@ -42,6 +42,7 @@ import { accountPages } from './pages/settings/accounts.tsx';
 import { approvalPages } from './pages/settings/approvals.tsx';
 import { channelPages } from './pages/settings/channel.tsx';
 import { companySignInSettings } from './pages/settings/company-sign-in.tsx';
+import { customerTextPages } from './pages/settings/customer-texts.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { deliveryPages } from './pages/webhooks/delivery.tsx';
 import { endpointPages } from './pages/webhooks/endpoint.tsx';
@@ -113,6 +114,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       approvalPages(scope, deps);
       await companySignInSettings(scope, deps);
       channelPages(scope, deps);
+      customerTextPages(scope, deps);
       auditLogPages(scope, deps);
       auditLogExport(scope, deps, downloads);
       refundListPages(scope, deps);

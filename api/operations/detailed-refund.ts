@@ -3,6 +3,8 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import { policyDecisionOf, readDecision } from '#shared/policies/decision.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
+import { customerMessages } from '#shared/refunds/model/customer-message.ts';
+import { textsInForce } from '#shared/refunds/model/customer-texts.ts';
 import { heldUntilOf, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
 import { type Waiting, waitingOf } from '#shared/refunds/model/waiting.ts';
 import type { RefundReading, RefundReads } from '#shared/refunds/queries/find-refunds.ts';
@@ -19,7 +21,7 @@ import {
 } from './refund-schemas.ts';
 
 const includable = [
-  ...['failure', 'cancellable', 'arrival', 'policy', 'heldUntil', 'waiting', 'account', 'options'],
+  ...['failure', 'cancellable', 'arrival', 'policy', 'heldUntil', 'waiting', 'account', 'options', 'message'],
 ];
 
 /** The fields to add to each refund: repeated, separated by commas, or both. */
@@ -83,6 +85,14 @@ export const detailedRefundSchema = refundSchema
       .describe(
         'With `include=options`: what goes with the refund, also by default of its account; null for nothing.',
       ),
+    message: z
+      .record(z.string(), z.string())
+      .nullable()
+      .optional()
+      .describe(
+        'With `include=message`: what to tell the customer, by language, such as en or pt-BR; null for a refund that awaits approval, ' +
+          'failed, was cancelled or is flagged.',
+      ),
   })
   .meta({
     id: 'DetailedRefund',
@@ -105,7 +115,9 @@ export async function withIncluded(
   {
     clock,
     refundReads,
-  }: Pick<Dependencies, 'clock'> & { refundReads: Pick<RefundReads, 'decision' | 'account'> },
+  }: Pick<Dependencies, 'clock'> & {
+    refundReads: Pick<RefundReads, 'decision' | 'account' | 'customerTexts'>;
+  },
   refunds: readonly RefundReading[],
   included: readonly string[] = [],
 ): Promise<DetailedRefund[]> {
@@ -115,6 +127,10 @@ export async function withIncluded(
   const accounts = has('account')
     ? await Promise.all(refunds.map(({ accountId }) => refundReads.account(accountId)))
     : [];
+  // All refunds of an answer belong to the organization of one API key.
+  const [{ organizationId = '' } = {}] = refunds;
+  const messages =
+    has('message') && customerMessages(textsInForce(await refundReads.customerTexts(organizationId)));
   return refunds.map((refund, index) => ({
     ...toPublicRefund(refund),
     ...(has('failure') && { failure: refund.status === 'failed' ? toFailure(refund) : null }),
@@ -130,6 +146,7 @@ export async function withIncluded(
     }),
     ...(has('account') && { account: accounts[index] }),
     ...(has('options') && { options: refund.options as z.output<typeof refundOptionsSchema> | null }),
+    ...(messages && { message: messages(refund, refund) }),
   }));
 }
 

@@ -77,6 +77,7 @@ export const auditActions = {
   'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
   'organization.hourly_confirmation_set': 'Set how often refunds ask for a confirmation',
   'organization.refund_columns_set': 'Set columns of refunds',
+  'organization.customer_texts_set': 'Set the message to customers',
 } as const;
 
 export type AuditAction = keyof typeof auditActions;

@@ -99,7 +99,7 @@ export function TextField({ name, label, hint, type = 'text', ...input }: TextFi
 type TextAreaFieldProps = NamedFieldProps & Pick<TextFieldProps, 'required' | 'maxLength' | 'spellcheck'>;
 
 /** An input for several lines. */
-export function TextAreaField(props: TextAreaFieldProps & { class?: string }) {
+export function TextAreaField(props: TextAreaFieldProps & { class?: string; rows?: number }) {
   const { name, label, hint, ...input } = props;
   const { body, problems } = useEntries();
   return (

@@ -36,6 +36,7 @@ export const doneMessages = {
     'Credentials saved. The processor could not be asked about them: test the connection later.',
   'sent-metadata-saved': 'Settings saved. Refunds that are first sent from now on use them.',
   'columns-saved': 'Settings saved. Lists of refunds show these columns.',
+  'customer-texts-saved': 'Texts saved. They are used from now on.',
   'endpoint-saved': 'Webhook endpoint saved.',
   'endpoint-enabled': 'Webhook endpoint enabled. Send it the events that it missed.',
   'endpoint-disabled': 'Webhook endpoint disabled. Nothing more is sent to it.',

@@ -18,7 +18,7 @@ export interface Arrival {
 }
 
 /** Banks usually post a refund to a card 5 to 10 business days after it was sent to them. The later end is used. */
-const businessDays = 10;
+export const refundBusinessDays = 10;
 
 /**
  * The arrival of a refund that its processor has accepted: counted from its completion, which is when it was sent to the bank, or from
@@ -36,7 +36,7 @@ export function arrivalOf(
   // The customer may still have to act while the state cannot be read, which the refund waits for then.
   const isWaiting =
     status === 'processing' && (processorStatus === 'requires_action' || isWaitAtProcessor(waitingFor));
-  const expectedBy = kind === 'reversal' || isWaiting ? null : afterBusinessDays(sentAt, businessDays);
+  const expectedBy = kind === 'reversal' || isWaiting ? null : afterBusinessDays(sentAt, refundBusinessDays);
   return { kind: kind ?? 'credit', expectedBy, reference, referenceType };
 }
 

@@ -11,6 +11,7 @@ import {
   type ProcessorAccount,
   type Reads,
   type Refund,
+  type RefundWork,
 } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -23,11 +24,15 @@ import {
   refundColumns,
 } from '../model/refund.ts';
 import { snakeCase } from '../model/rows.ts';
-import { type WaitingWork, waitingFields } from '../model/waiting.ts';
+import { waitingFields } from '../model/waiting.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
-/** A refund with what it waits for: the fields of its work are null where it has none. */
-export type RefundReading = RefundDetails & WaitingWork & { recoveryRequiredSince: Date | null };
+/** What is read of the work of a refund. */
+const workFields = [...waitingFields, 'flaggedAt'] as const;
+
+/** A refund with what it waits for and since when it is flagged: the fields of its work are null where it has none. */
+export type RefundReading = RefundDetails &
+  Pick<RefundWork, (typeof workFields)[number]> & { recoveryRequiredSince: Date | null };
 
 type OwnedRefund = RefundReading & Pick<Refund, 'environment'>;
 
@@ -36,7 +41,7 @@ const readColumns = `${refundColumns}, ${detailColumns}, w.*,
 
 /** By the primary key of each, after the refunds were chosen. */
 const joinedWork = `LEFT JOIN LATERAL (
-  SELECT ${waitingFields.map((field) => `${snakeCase(field)} AS "${field}"`).join(', ')} FROM refund_work WHERE refund_id = r.id
+  SELECT ${workFields.map((field) => `${snakeCase(field)} AS "${field}"`).join(', ')} FROM refund_work WHERE refund_id = r.id
 ) AS w ON TRUE`;
 
 /** An account as it is shown with a refund. */
@@ -51,6 +56,8 @@ export interface RefundReads {
   decision: SharedStatement<string, unknown>;
   /** By the id of an account. */
   account: SharedStatement<string, RefundAccount | undefined>;
+  /** By the id of an organization: its own texts of the message to the customer. */
+  customerTexts: SharedStatement<string, unknown>;
 }
 
 /**
@@ -88,6 +95,13 @@ export function openRefundReads(reads: Reads): RefundReads {
         [ids],
       );
       return new Map(rows.map((row) => [row.id, row]));
+    }),
+    customerTexts: shareRead(async (ids) => {
+      const rows = await reads.query<{ id: string; texts: unknown }>(
+        'SELECT id, customer_texts AS texts FROM organization WHERE id = ANY ($1)',
+        [ids],
+      );
+      return new Map(rows.map(({ id, texts }) => [id, texts]));
     }),
   };
 }

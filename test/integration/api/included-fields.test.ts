@@ -1,4 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { setCustomerTexts } from '#shared/organizations/customer-texts.ts';
+import { serviceTexts } from '#shared/refunds/model/customer-texts.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
@@ -93,6 +95,23 @@ describe('policy tells what was decided when the refund was created', () => {
   });
 });
 
+test("message has the organization's texts besides and in place of those of the service", async () => {
+  const { id: organizationId } = service.organization;
+  const own = { ...serviceTexts.en, onItsWay: '{amount}: {date}.' };
+  const json = JSON.stringify({ it: own, de: own });
+  await setCustomerTexts(service.deps, { organizationId, actor: 'test', json });
+  const id = await ended('succeeded');
+  const { message, arrival } = (await get(id, '?include=message,arrival')).body.data;
+  expect(Object.keys(message)).toEqual(['en', 'de', 'fr', 'es', 'it']);
+  for (const language of ['it', 'de']) {
+    const day = new Date(arrival.expectedBy).toLocaleDateString(language, { dateStyle: 'long' });
+    expect(message[language].replaceAll(/\s/g, ' ')).toMatch(new RegExp(`^10,00 [$USD]+: ${day}.`));
+  }
+  const { body } = await service.call('GET', '/v1/refunds?include=message&limit=1');
+  expect(body.data).toMatchObject([{ id, message }]);
+  expect((await get(await ended('failed'), '?include=message')).body.data.message).toBeNull();
+});
+
 test('a refund has the fields that were asked for, however the parameter is written', async () => {
   const id = await accepted();
   const fields = async (query: string) => Object.keys((await get(id, query)).body.data);
@@ -128,6 +147,6 @@ test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused'
   const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
   expect([status, body.error.message]).toEqual([
     400,
-    'include: must be some of: failure, cancellable, arrival, policy, heldUntil, waiting, account, options; repeat it or separate them by commas',
+    'include: must be some of: failure, cancellable, arrival, policy, heldUntil, waiting, account, options, message; repeat it or separate them by commas',
   ]);
 });

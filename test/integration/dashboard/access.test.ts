@@ -22,7 +22,7 @@ const rules: [route: RegExp, access: Access][] = [
   [/ \/settings\/company-sign-in|^POST \/settings\/approvals$/, 'owner'],
   [/^POST \/settings\/members\/leave$/, 'viewer'],
   [
-    /^GET \/(settings\/(accounts\/(new|:accountId\/)|api-keys\/agent|notifications|audit-log)|policies\/(new|edit))/,
+    /^GET \/(settings\/(accounts\/(new|:accountId\/)|api-keys\/agent|customer-texts|notifications|audit-log)|policies\/(new|edit))/,
     'admin',
   ],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
@@ -179,7 +179,7 @@ test('treats another organization like an unknown one', async () => {
 const answers: [route: RegExp, status: number][] = [
   [/^GET \/settings$/, 303],
   [/^GET /, 200],
-  [/^POST \/settings\/(accounts\/columns|company-sign-in\/test)$/, 303],
+  [/^POST \/settings\/(accounts\/columns|customer-texts|company-sign-in\/test)$/, 303],
   [/^POST \/policies\/delete$/, 409],
   // What the form is about is looked for afterwards.
   [/^POST \/settings\/(api-keys|members)\/:\w+\/(status|role)$/, 400],

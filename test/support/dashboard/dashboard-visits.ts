@@ -333,6 +333,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-new-braintree': open('/settings/accounts/new/braintree'),
     'settings-credentials': open(stripe('/credentials')),
     'settings-sent-metadata': open(stripe('/metadata')),
+    'settings-customer-texts': open('/settings/customer-texts'),
     'settings-notifications': open('/settings/notifications', {}, async (page) => {
       await page.getByLabel('Webhook URL').fill('https://hooks.example.com/services/1');
       await press(page, 'Save');

@@ -318,6 +318,7 @@ export function stepsOf(
     'a look for everything that is due': within(1, [], () => readDue(db)),
     'a refund': within(2, [], get('/v1/refunds/:id?include=failure,cancellable,arrival,heldUntil,waiting')),
     'its events': within(2, [], get('/v1/refunds/:id/events')),
+    'the messages about refunds': within(3, [], get('/v1/refunds?include=message')),
     'what was decided about refunds': within(3, [], get('/v1/refunds?include=policy,waiting')),
     ...Object.fromEntries(
       listFilters.map((filter) => [

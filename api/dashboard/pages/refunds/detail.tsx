@@ -21,13 +21,15 @@ import { ButtonLink } from '../../components/button.tsx';
 import { Live } from '../../components/live.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { contextOf, useMember } from '../../http/access.ts';
+import { entered } from '../../http/forms.ts';
 import { page } from '../../http/page.ts';
-import { idInPath } from '../../http/paths.ts';
+import { idInPath, withQuery } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
 import { Alerts } from './alerts.tsx';
 import { type Approval, readApproval } from './approvers.tsx';
+import { CustomerMessage, readMessage, type ShownMessage } from './customer-message.tsx';
 import { Decisions } from './decision-dialogs.tsx';
 import { addDecisions, decisionNames, type Undecided } from './decisions.ts';
 import { PaymentCard, PaymentRefunds, RefundFacts } from './facts.tsx';
@@ -35,7 +37,10 @@ import { Timeline } from './timeline.tsx';
 
 /** `/refunds/:id`: one refund with its payment and timeline, and the decisions about it. */
 export function refundPages(scope: Api, deps: ApiDependencies): void {
-  const read = async (request: FastifyRequest) => ({ detail: await readDetail(deps, request) });
+  const read = async (request: FastifyRequest) => {
+    const detail = await readDetail(deps, request);
+    return { detail, message: await readMessage(deps, request, detail.refund) };
+  };
   addDecisions(deps, {
     page: page(scope, '/refunds/:id', 'viewer', read, Detail),
     ...{ path: '/refunds', names: decisionNames },
@@ -167,9 +172,10 @@ function uncountedOf(
 
 interface DetailProps extends Undecided {
   detail: RefundDetail;
+  message: ShownMessage | null;
 }
 
-function Detail({ detail, tooLate, isForceable }: DetailProps) {
+function Detail({ detail, message, tooLate, isForceable }: DetailProps) {
   const { amount, currency } = detail.refund;
   const head = {
     beside: <Status refund={detail.refund} />,
@@ -178,7 +184,7 @@ function Detail({ detail, tooLate, isForceable }: DetailProps) {
   return (
     <Frame title={`Refund of ${inMoney(amount, currency)}`} section="refunds" {...head}>
       <NothingChanged tooLate={tooLate} />
-      <State detail={detail} />
+      <State detail={detail} message={message} />
       {isForPart(useRequest()) && Object.values(head)}
     </Frame>
   );
@@ -206,7 +212,7 @@ function Status({ refund: { status } }: Pick<RefundDetail, 'refund'>) {
   );
 }
 
-function Actions({ detail, isForceable }: DetailProps) {
+function Actions({ detail, isForceable }: Omit<DetailProps, 'message'>) {
   const { refund, payment, isUncertain, approvalRefusal, now } = detail;
   const left = remainingOf(payment);
   // The remaining amount is unknown while the outcome is uncertain.
@@ -227,14 +233,17 @@ function Actions({ detail, isForceable }: DetailProps) {
   );
 }
 
-function State({ detail }: DetailProps) {
+function State({ detail, message }: DetailProps) {
   const { refund, waiting, payment, account, others, events, created } = detail;
   const { isUncertain, names, approvalRefusal, approval, now } = detail;
   const who = created === null ? null : (names.get(created.actor) ?? null);
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
+  const path = `/refunds/${refund.id}`;
+  // Updates keep the language of the message.
+  const from = withQuery(path, { language: entered(useMember().query, 'language') });
   return (
-    <Live id="state" from={`/refunds/${refund.id}`} everySeconds={isMoving ? 2 : null}>
+    <Live id="state" from={from} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts
           {...{ refund, payment, waiting, isUncertain, approvalRefusal, approval, now }}
@@ -251,6 +260,7 @@ function State({ detail }: DetailProps) {
             <PaymentRefunds refunds={others} areOthers />
           </PaymentCard>
         </div>
+        {message && <CustomerMessage page={path} message={message} />}
         <Timeline
           events={events}
           open={openAttempt(refund.work)}

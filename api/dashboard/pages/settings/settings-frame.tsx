@@ -7,6 +7,7 @@ import { Frame } from '../../layout/frame.tsx';
 const pages = [
   { path: 'accounts', label: 'Processor accounts', role: 'viewer' },
   { path: 'approvals', label: 'Approvals', role: 'viewer' },
+  { path: 'customer-texts', label: 'Message to customers', role: 'admin' },
   { path: 'notifications', label: 'Notifications', role: 'admin' },
   { path: 'company-sign-in', label: 'Sign-in', role: 'owner' },
 ] as const;

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { toDecimal } from '#shared/money/money.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { serviceTexts } from '#shared/refunds/model/customer-texts.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { fillWithRefunds } from '#test/support/dashboard/dashboard-stage.ts';
@@ -277,6 +278,24 @@ describe('the page of a refund', () => {
     }
     expect(text).not.toMatch(/<script>alert|<img src=x/);
     expect(text).toContain('&lt;script>alert(1)');
+  });
+
+  test('offers the message to the customer in the language of the address, with the texts of the settings', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    const admin = await signInMember(service, 'admin');
+    const save = (texts: string) => admin.visitor.post(`${base}/settings/customer-texts`, { texts });
+    const refused = await save('{"it": {"started": "In corso"}}');
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('id="texts-problem">It.started: must contain {amount}');
+    const own = { ...serviceTexts.en, started: `${hostile} {amount}` };
+    expect(await save(JSON.stringify({ it: own }))).toMatchObject({ status: 303 });
+    const { text } = await get(`/${id}?language=it`);
+    expect(text).toMatch(/<p class="said" lang="it" dir="auto">&lt;script>.*?25,00\sUSD<\/p>/);
+    expect(text).toMatch(/data-copy="&lt;script>[^"]+25,00\sUSD"/);
+    expect(text).toContain(`hx-get="${base}/refunds/${id}?language=it"`);
+    expect((await get(`/${id}?language=xx`)).text).toContain('We are processing your refund of $25.00.');
+    await flagByHand(service, id);
+    expect((await get(`/${id}`)).text).not.toContain('Message to the customer');
   });
 
   test('advises a new payment method after a reversal, but never while the refund is flagged', async () => {
