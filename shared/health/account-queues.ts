@@ -41,11 +41,13 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Acco
       SELECT moment, greatest(moment - ${completedMinutes} * interval '1 minute', (
         SELECT min(created_at) FROM latest HAVING count(*) = ${mostEvents})) AS since
       FROM clock),
+    account AS MATERIALIZED (
+      SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)} AND parent_id IS NULL),
     line AS MATERIALIZED (
-      SELECT a.id AS account_id, a.processor, kind.is_connected
-      FROM processor_account AS a CROSS JOIN (VALUES (false), (true)) AS kind(is_connected)
-      WHERE a.organization_id = ${organizationId} AND a.environment = ${environment}::environment AND a.parent_id IS NULL
-        AND (NOT kind.is_connected OR EXISTS (SELECT FROM processor_account AS connected WHERE connected.parent_id = a.id))),
+      SELECT account.id AS account_id, account.processor, false AS is_connected FROM account
+      UNION ALL
+      SELECT account.id, account.processor, true FROM account
+      WHERE EXISTS (SELECT FROM processor_account AS connected WHERE connected.parent_id = account.id)),
     retried AS MATERIALIZED (
       SELECT coalesce(a.parent_id, a.id) AS account_id, a.parent_id IS NOT NULL AS is_connected,
         least(sum(of_account.retrying), ${mostQueued})::int AS retrying, least(sum(of_account.unknown), ${mostQueued})::int AS unknown
