@@ -5,10 +5,12 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { failFast, openRedis } from '#shared/platform/redis.ts';
 
 interface RateLimit {
-  /** Requests per subject and second. */
+  /** Requests per subject in a window. */
   max: number;
-  /** The message of a refusal begins with it. */
-  messagePrefix?: string;
+  /** The length of a window, in milliseconds. */
+  windowMs: number;
+  /** The message of a refusal. */
+  message: string;
   /** Whether responses state the limit and what is left of it. */
   hasHeaders?: boolean;
   /** The id of the subject whose requests are counted together. */
@@ -16,55 +18,70 @@ interface RateLimit {
 }
 
 /**
- * Limits the requests of the routes registered on this instance from here on, unless the settings turn all limits off or
- * `max` is 0. With Redis all API processes share one count. While Redis is unavailable nothing is limited, because a limit is no
- * reason to refuse refunds.
+ * Limits the requests of the routes registered on this instance from here on, counted together.
+ * @param Counts where they are counted; in this process alone by default.
  */
-export async function limitRate(
+export async function limitRequests(
   app: FastifyInstance,
-  { log, settings }: Dependencies,
-  { max, messagePrefix = 'Too many requests', hasHeaders = true, subjectOf }: RateLimit,
+  { max, windowMs, message, hasHeaders = true, subjectOf }: RateLimit,
+  Counts: new () => FastifyRateLimitStore = CountsInProcess,
 ): Promise<void> {
-  const { RATE_LIMIT_PER_SECOND, REDIS_URL, QUEUE_PREFIX } = settings;
-  if (RATE_LIMIT_PER_SECOND === 0 || max === 0) return;
-  const redis = REDIS_URL === null ? null : openRedis(settings, { ...failFast, commandTimeout: 200 });
-  redis?.on('error', (error) => log.debug({ err: error }, 'rate limit: redis connection error'));
-  app.addHook('onClose', async () => redis?.disconnect());
   await app.register(rateLimit, {
     max,
-    timeWindow: 1_000,
+    timeWindow: windowMs,
     skipOnError: true,
     enableDraftSpec: true,
     ...(hasHeaders ? {} : { addHeaders: noHeaders, addHeadersOnExceeding: noHeaders }),
     keyGenerator: subjectOf,
-    errorResponseBuilder: (_request, { max: limit }) =>
-      new ServiceError(
-        'rate_limited',
-        `${messagePrefix}: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
-        { retryAfterSeconds: 1 },
-      ),
-    store: redis === null ? CountsInProcess : countsIn(redis, `{${QUEUE_PREFIX}-rate}`),
+    errorResponseBuilder: () =>
+      new ServiceError('rate_limited', message, { retryAfterSeconds: windowMs / 1_000 }),
+    store: Counts,
   });
 }
 
 /**
- * Counts requests of one process by subject, all in the same window. The package's own store hands out one object per subject, which
- * later requests change before an earlier one reads its count: more requests at one moment than the limit were all refused.
+ * Limits requests per second, unless the settings turn all such limits off or `max` is 0. With Redis all API processes share one count.
+ * While Redis is unavailable nothing is limited, because a limit is no reason to refuse refunds.
+ */
+export async function limitRate(
+  app: FastifyInstance,
+  { log, settings }: Dependencies,
+  { messagePrefix = 'Too many requests', ...limit }: RatePerSecond,
+): Promise<void> {
+  const { RATE_LIMIT_PER_SECOND, REDIS_URL, QUEUE_PREFIX } = settings;
+  if (RATE_LIMIT_PER_SECOND === 0 || limit.max === 0) return;
+  const redis = REDIS_URL === null ? null : openRedis(settings, { ...failFast, commandTimeout: 200 });
+  redis?.on('error', (error) => log.debug({ err: error }, 'rate limit: redis connection error'));
+  app.addHook('onClose', async () => redis?.disconnect());
+  const message = `${messagePrefix}: the limit is ${limit.max} per second. Wait as long as Retry-After says, then retry.`;
+  const Counts = redis === null ? CountsInProcess : countsIn(redis, `{${QUEUE_PREFIX}-rate}`);
+  await limitRequests(app, { ...limit, windowMs: 1_000, message }, Counts);
+}
+
+type RatePerSecond = Pick<RateLimit, 'max' | 'hasHeaders' | 'subjectOf'> & {
+  /** The message of a refusal begins with it. */
+  messagePrefix?: string;
+};
+
+/**
+ * Counts requests of one process. The package's own store hands out one object per subject, which later requests change before an earlier
+ * one reads its count: more requests at one moment than the limit were all refused.
  */
 class CountsInProcess implements FastifyRateLimitStore {
-  #since = 0;
-  readonly #counts = new Map<string, number>();
+  /** By subject, in the order in which their windows began. */
+  readonly #windows = new Map<string, { since: number; count: number }>();
 
   incr(subject: string, onCounted: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number): void {
     const now = Date.now();
-    // The system's clock may be set back.
-    if (Math.abs(now - this.#since) >= windowMs) {
-      this.#since = now;
-      this.#counts.clear();
+    for (const [each, { since }] of this.#windows) {
+      // The system's clock may be set back.
+      if (Math.abs(now - since) < windowMs) break;
+      this.#windows.delete(each);
     }
-    const current = (this.#counts.get(subject) ?? 0) + 1;
-    this.#counts.set(subject, current);
-    onCounted(null, { current, ttl: this.#since + windowMs - now });
+    const window = this.#windows.get(subject) ?? { since: now, count: 0 };
+    this.#windows.set(subject, window);
+    window.count += 1;
+    onCounted(null, { current: window.count, ttl: window.since + windowMs - now });
   }
 
   child(): FastifyRateLimitStore {

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '#shared/platform/errors.ts';
 import { networkOf } from '#shared/platform/network.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
-import { limitRate } from '../../http/rate-limit.ts';
+import { limitRate, limitRequests } from '../../http/rate-limit.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from './access.ts';
 
@@ -18,29 +16,11 @@ const attemptsOnAllInvitations = 2 * attemptsPerMinute;
  */
 export async function limitAttempts(scope: Api, register: (limited: Api) => void): Promise<void> {
   await scope.register(async (limited: Api) => {
-    await limitPerMinute(
-      limited,
-      attemptsPerMinute,
-      (request) => `${senderOf(request)} ${targetOf(request)}`,
-    );
-    await limitPerMinute(limited, attemptsOnAllInvitations, senderOf);
+    const perMinute = { windowMs: 60_000, message: 'Too many attempts. Try again in a minute.' };
+    const subjectOf = (request: FastifyRequest) => `${senderOf(request)} ${targetOf(request)}`;
+    await limitRequests(limited, { ...perMinute, max: attemptsPerMinute, subjectOf });
+    await limitRequests(limited, { ...perMinute, max: attemptsOnAllInvitations, subjectOf: senderOf });
     register(limited);
-  });
-}
-
-async function limitPerMinute(
-  scope: Api,
-  max: number,
-  keyGenerator: (request: FastifyRequest) => string,
-): Promise<void> {
-  await scope.register(rateLimit, {
-    max,
-    timeWindow: 60_000,
-    keyGenerator,
-    errorResponseBuilder: () =>
-      new ServiceError('rate_limited', 'Too many attempts. Try again in a minute.', {
-        retryAfterSeconds: 60,
-      }),
   });
 }
 

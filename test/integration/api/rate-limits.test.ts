@@ -138,6 +138,21 @@ describe('an organization', () => {
     expect(left).toEqual([0, 0, 0, 0, 1, 2, 3]);
   });
 
+  test('is served again a second after the first request of a key, whenever others sent theirs', async () => {
+    const { id } = await service.addOrganization('With two keys');
+    const [early = '', late = ''] = await newKeys(2, id);
+    const start = Date.now();
+    const at = (ms: number) => vi.mocked(Date.now).mockReturnValue(start + ms);
+    expect(await send(early, 1)).toEqual([200]);
+    at(600);
+    expect(await send(late, 5)).toEqual([...Array(4).fill(200), 429]);
+    at(1_000);
+    expect(await send(late, 1)).toEqual([429]);
+    expect(await send(early, 4)).toEqual(Array(4).fill(200));
+    at(1_600);
+    expect(await send(late, 1)).toEqual([200]);
+  });
+
   test('is still served with its other keys when one key sends far above its limit', async () => {
     const { id } = await service.addOrganization('With a noisy key');
     const [noisy = '', quiet = ''] = await newKeys(2, id);
