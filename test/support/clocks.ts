@@ -1,3 +1,4 @@
+import { onTestFinished, vi } from 'vitest';
 import type { Clock } from '#shared/platform/clock.ts';
 import type { Database } from '#shared/platform/database.ts';
 
@@ -29,12 +30,8 @@ export class HeldTime implements Clock {
   }
 }
 
-/** A clock that a test sets. */
-export interface StoppedClock {
-  /** Milliseconds since 1970. */
-  ms: number;
-}
-
-export function stoppedClock(): StoppedClock {
-  return { ms: Date.parse('2026-03-01T12:00:00Z') };
+/** Until the end of the test, no second or minute ends by which requests are limited. */
+export function holdRateLimits(): void {
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+  onTestFinished(() => clock.mockRestore());
 }

@@ -8,7 +8,6 @@ import type { Clock } from '#shared/platform/clock.ts';
 import type { Database, Role } from '#shared/platform/database.ts';
 import { type Logger, openLog } from '#shared/platform/log.ts';
 import type { EncryptionSettings } from '#shared/platform/secrets/secrets.ts';
-import { type StoppedClock, stoppedClock } from './clocks.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';
 import { openTestDatabase } from './stores/open-database.ts';
@@ -31,7 +30,8 @@ export interface TestPeople {
     log: Logger;
     settings: EncryptionSettings;
   };
-  time: StoppedClock;
+  /** Milliseconds since 1970, which stand still until a test adds to them. */
+  time: { ms: number };
   addOrganization(): Promise<string>;
   addPerson(organizationId: string, role: Role): Promise<TestPerson>;
   /** The actions of the audit log, oldest first. */
@@ -49,7 +49,7 @@ export function usePeople(): TestPeople {
 }
 
 function peopleOf(databaseUrl: string): TestPeople {
-  const time = stoppedClock();
+  const time = { ms: Date.parse('2026-03-01T12:00:00Z') };
   const db = openTestDatabase(asService(databaseUrl), 10);
   const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64'), ENCRYPTION_PREVIOUS_KEYS: [] };
   const clock = { now: () => new Date(time.ms) };

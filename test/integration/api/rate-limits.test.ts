@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { apiKeyScopes, generateApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
+import { holdRateLimits } from '../../support/clocks.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -21,11 +22,7 @@ describe('an address that presents invalid API keys', () => {
     // This clock sends no statements.
     overrides: { clock: { now: () => new Date(seconds * 1_000) } },
   });
-  // So that no minute ends within a test.
-  beforeEach(() => {
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-    onTestFinished(() => clock.mockRestore());
-  });
+  beforeEach(holdRateLimits);
 
   const ask = async (key: string, address: string, url = '/v1/refunds') => {
     const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': address };
@@ -90,11 +87,7 @@ describe('an address that presents invalid API keys', () => {
 describe('an organization', () => {
   const limits = { RATE_LIMIT_PER_SECOND: 4, ORGANIZATION_RATE_LIMIT_PER_SECOND: 10 };
   const service = useService({ workers: 0, settings: { ...limits, FAILED_KEYS_PER_MINUTE: most } });
-  // So that no second ends within a test.
-  beforeEach(() => {
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-    onTestFinished(() => clock.mockRestore());
-  });
+  beforeEach(holdRateLimits);
 
   const newKeys = async (count: number, organizationId: string) =>
     await Promise.all(

@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { holdRateLimits } from '../../support/clocks.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';
@@ -45,9 +46,7 @@ describe('a member who exceeds the request rate', () => {
   test('gets 429, and no other member does', async () => {
     const [hasty, other] = [await signInMember(service, 'viewer'), await signInMember(service, 'viewer')];
     const open = () => hasty.visitor.get('/dashboard/you');
-    // So that no second ends within the test.
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-    onTestFinished(() => clock.mockRestore());
+    holdRateLimits();
     for (let round = 0; round < 10; round += 1) expect((await open()).status).toBe(200);
     const pages = await Promise.all(Array.from({ length: 40 }, open));
     const refused = pages.find(({ status }) => status === 429);

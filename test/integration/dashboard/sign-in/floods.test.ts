@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { invite } from '#shared/people/members/invitations.ts';
 import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
+import { holdRateLimits } from '#test/support/clocks.ts';
 import { signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '#test/support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson, type TestPerson } from '#test/support/people.ts';
@@ -28,11 +29,7 @@ const proxy = '192.0.2.1';
 const path = '/dashboard/sign-in';
 const wrong = 'not the password at all';
 
-/** No minute of a limit ends within a test, however long it takes. */
-beforeEach(() => {
-  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-  onTestFinished(() => clock.mockRestore());
-});
+beforeEach(holdRateLimits);
 
 const addPerson = () => newPerson(service.deps, service.organization.id, 'viewer');
 const at = (address: string) => new DashboardVisitor(service, address);
