@@ -9,8 +9,8 @@ import { reportSkipped } from './skipped.ts';
 /** Starts the PostgreSQL and the Redis that all files of a test run share. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const redis = await startRedisIfPresent();
-  // Autovacuum visits every database, and there are hundreds in the end.
-  const postgres = await startPostgres({ durable: false, settings: { autovacuum_naptime: '10min' } });
+  // It would visit hundreds of databases, and change their plans at any time.
+  const postgres = await startPostgres({ durable: false, settings: { autovacuum: 'off' } });
   const template = await createDatabase(postgres.url, templateDatabase);
   // Once for all databases, also those whose queues are on Redis.
   await prepareForTests(template);

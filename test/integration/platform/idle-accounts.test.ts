@@ -13,7 +13,7 @@ import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
-import { useService } from '../../support/use-service.ts';
+import { useServiceAlone } from '../../support/use-service-alone.ts';
 
 const idleCount = 10_000;
 
@@ -27,7 +27,12 @@ beforeAll(() => {
 });
 afterAll(() => recording.stop());
 
-const service = useService({ workers: 0, settings: { DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 } });
+const service = useServiceAlone({
+  workers: 0,
+  settings: { DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 },
+  // It asks no database for the time.
+  overrides: { clock: { now: () => new Date() } },
+});
 
 type Step = () => Promise<unknown>;
 

@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
-import { madeBeforeTests } from '../../support/made-before-tests.ts';
-import { fillOrganization, forgetStatistics, keepStatistics } from '../../support/plans/full-organization.ts';
+import { fillOrganization, forgetStatistics } from '../../support/plans/full-organization.ts';
 import { type ReadSoFar, readSoFar } from '../../support/plans/reads.ts';
 import { count, type Step, stepsOf } from '../../support/plans/steps.ts';
 import { aroundCalls } from '../../support/processors/around-calls.ts';
 import { isRelease } from '../../support/release.ts';
-import { startService, type TestService } from '../../support/service.ts';
-import { postgresQueues } from '../../support/stores/backends.ts';
-import { useDatabase } from '../../support/stores/database.ts';
+import type { TestService } from '../../support/service.ts';
 import { query } from '../../support/stores/database-client.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
+import { useServiceAlone } from '../../support/use-service-alone.ts';
 import { addEndpoint } from '../../support/webhooks/endpoints.ts';
 
 /** What a statement may read at most unless its step says otherwise: rows of tables and entries of indexes, and pages of both. */
@@ -30,26 +28,13 @@ const states = isRelease ? (['never analyzed', ...contributorStates] as const) :
 let heldAt: Date | null = null;
 
 describe.each(states)('no function and no list depends on statistics: %s', (state) => {
-  const databaseUrl = useDatabase();
-  const service = madeBeforeTests(
-    'The service',
-    async () => {
-      const [{ name }] = await query(databaseUrl(), 'select current_database() as name');
-      // In sessions that begin from now on.
-      await query(databaseUrl(), `alter database "${name}" set track_functions = 'all'`);
-      // One connection each, whose plans are kept and whose counts can be read at once.
-      const settings = { DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 };
-      return await startService({
-        backend: postgresQueues,
-        workers: 0,
-        settings,
-        databaseUrl: databaseUrl(),
-        // It asks no database for the time.
-        overrides: { clock: { now: () => heldAt ?? new Date() } },
-      });
-    },
-    (made) => made.close(),
-  );
+  const service = useServiceAlone({
+    workers: 0,
+    // One connection each, whose plans are kept and whose counts can be read at once.
+    settings: { DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 },
+    // It asks no database for the time.
+    overrides: { clock: { now: () => heldAt ?? new Date() } },
+  });
   let costs: Cost[];
   let uncalled: string[];
 
@@ -69,8 +54,7 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
     const steps = Object.entries(stepsOf(service, endpointId, agentKey, state === 'analyzed')).map(
       ([name, step]): [string, Step] => [name, typeof step === 'function' ? { run: step } : step],
     );
-    await keepStatistics(databaseUrl());
-    if (state === 'never analyzed') await forgetStatistics(databaseUrl());
+    if (state === 'never analyzed') await forgetStatistics(service.databaseUrl);
     if (state === 'analyzed while empty') {
       await service.ownerDb.$executeRaw`ANALYZE`;
       for (let round = 0; round < 6; round += 1) {
@@ -79,10 +63,10 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
     }
     await fillOrganization(service, endpointId, count);
     // Not in a session of the service, whose statements may not take as long.
-    if (state === 'analyzed') await query(databaseUrl(), 'analyze');
-    const before = await calls(databaseUrl());
+    if (state === 'analyzed') await query(service.databaseUrl, 'analyze');
+    const before = await calls(service.databaseUrl);
     costs = await costsOf(service, steps);
-    const after = [...(await calls(databaseUrl()))];
+    const after = [...(await calls(service.databaseUrl))];
     uncalled = after.filter(([name, count]) => count === before.get(name)).map(([name]) => name);
   });
 
@@ -110,7 +94,7 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
     const expected = async (metadata: object, terms = 'metadata_terms') => {
       const owner = service.organization.id;
       const rows = await query(
-        databaseUrl(),
+        service.databaseUrl,
         `explain (format json) select from refund
            where ${terms}(organization_id, metadata) @> ${terms}('${owner}', '${JSON.stringify(metadata)}')`,
       );

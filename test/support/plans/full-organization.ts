@@ -2,30 +2,12 @@ import { fillRefunds } from '../refunds/fill-refunds.ts';
 import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
 
-const filledTables = [
-  'refund',
-  'refund_work',
-  'refund_event',
-  'payment',
-  'payment_name',
-  'webhook_delivery',
-  'processor_event',
-];
-
 /** As a dump restores the tables before version 18: nothing is known of them. The migration has analyzed them. */
 export async function forgetStatistics(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     const tables = `select oid from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`;
     await client.query(`delete from pg_statistic where starelid in (${tables})`);
     await client.query(`update pg_class set reltuples = -1, relpages = 0 where oid in (${tables})`);
-  });
-}
-
-/** Nothing analyzes the tables that are filled from now on. Discards the plans that sessions keep, so it comes before them. */
-export async function keepStatistics(databaseUrl: string): Promise<void> {
-  await withClient(databaseUrl, async (client) => {
-    for (const table of filledTables)
-      await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
   });
 }
 

@@ -221,16 +221,22 @@ export function stepsOf(
       run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
     },
     'a payment with its refunds': within(4, [], get('/v1/payments/:payment')),
-    'a batch': {
-      // Usually 433, of which a decision is most; 813 were seen once, beside other tests.
-      rows: 1_000,
-      run: async () => {
-        const rows = [{ transactionId, amount: 1, reason: 'other' }];
-        const { body } = await service.call('POST', '/v1/refund-batches', { body: { rows } });
-        await advanceOneBatch(deps);
-        for (const of of ['', `/${body.data.id}`, `/${body.data.id}/results`])
-          await get(`/v1/refund-batches${of}`)();
-      },
+    'a batch behind a backlog': async () => {
+      const rows = [{ transactionId, amount: 1, reason: 'other' }];
+      const { body } = await service.call('POST', '/v1/refund-batches', { body: { rows } });
+      await advanceOneBatch(deps);
+      for (const of of ['', `/${body.data.id}`, `/${body.data.id}/results`])
+        await get(`/v1/refund-batches${of}`)();
+      // Later ones read nothing for it.
+      const where = { id: body.data.id, status: 'processing' };
+      await db.refundBatch.updateMany({ where, data: { dueAt: new Date('2100-01-01') } });
+    },
+    'a batch beside no backlog': async () => {
+      const { plaintext: key } = organization.keys.live;
+      const paid = await newPayment(service, { environment: 'live' });
+      const rows = [{ transactionId: paid, amount: 1, reason: 'other' }];
+      await service.call('POST', '/v1/refund-batches', { body: { rows }, key });
+      expect(await advanceOneBatch(deps)).toBe(true);
     },
     'a replay': {
       // 100 refunds, those of the day before them, and the others of their payments.

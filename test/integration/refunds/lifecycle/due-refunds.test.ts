@@ -3,9 +3,9 @@ import { requestResync } from '#shared/refunds/changes/work.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { paused } from '#test/support/processors/paused.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
-import { useService } from '#test/support/use-service.ts';
+import { useServiceAlone } from '#test/support/use-service-alone.ts';
 
-const service = useService({
+const service = useServiceAlone({
   workers: 0,
   // One connection, so that the session whose reads are counted is the one that counts.
   settings: { DATABASE_POOL_SIZE: 1, PROCESSOR_ACCOUNT_CONCURRENCY: 300 },
