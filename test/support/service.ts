@@ -108,8 +108,8 @@ const quick = {
   RECONCILIATION_INTERVAL_MS: 0,
 };
 
-/** For tests of what a creation answers: it waits for the processor as long as it takes, also on a slow machine. */
-export const untilVerdict = { CREATE_WAIT_MS: 600_000 };
+/** For tests of what a creation or a cancellation answers: it waits for the processor as long as it takes, also on a slow machine. */
+export const untilVerdict = { CREATE_WAIT_MS: 600_000, CANCEL_WAIT_MS: 600_000 };
 
 /** The same for one request. */
 export const untilChange = { prefer: 'wait=600' };
