@@ -1,6 +1,7 @@
 import { forgetPayment, joinPayments, lockPayment } from '../payments/payment.ts';
 import { type DatabaseTransaction, type Refund, serviceTime } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
+import type { AccountName } from '../processors/accounts/account.ts';
 import { isLive, type ListedRefund, type ProcessorPayment } from '../processors/contract/processor.ts';
 import { type Move, moveRefund } from '../refunds/changes/move.ts';
 import { recordPayment } from '../refunds/changes/record-payment.ts';
@@ -13,9 +14,19 @@ import { recordFinding } from './findings.ts';
 import { findCandidates, findPaymentsAwaitingApproval, findRecordedIds } from './our-refunds.ts';
 import { type RunContext, readWithRetries, stopIfAborted } from './read-processor.ts';
 
-/** True for a refund that the processor has under a name of ours that is not on record. */
-export function isOffRecord({ refundId }: ListedRefund, recordedIds: ReadonlySet<string>): boolean {
-  return refundId !== null && !recordedIds.has(refundId);
+/** True for a refund that another organization made through the same account at the processor, of this installation or another one. */
+export function isOfAnother({ organizationId }: ListedRefund, account: AccountName): boolean {
+  return organizationId !== undefined && organizationId !== account.organizationId;
+}
+
+/** True for a refund that the processor has under a name of the account's organization that is not on record. */
+export function isOffRecord(
+  theirs: ListedRefund,
+  account: AccountName,
+  recordedIds: ReadonlySet<string>,
+): boolean {
+  const { refundId } = theirs;
+  return refundId !== null && !recordedIds.has(refundId) && !isOfAnother(theirs, account);
 }
 
 /**
@@ -35,7 +46,7 @@ export async function putBackRefunds(
   const facts = answer.kind === 'found' ? answer.value : null;
   const refunds = ofOurs(facts, listed);
   const recordedIds = await findRecordedIds(deps.db, refunds);
-  const isLost = (theirs: ListedRefund) => isOffRecord(theirs, recordedIds);
+  const isLost = (theirs: ListedRefund) => isOffRecord(theirs, account, recordedIds);
   // Refunds that await approval here come first: a payment that is read again has no room for them. Then come those that reserve money. Of
   // several under one name, the first is put back.
   const inOrder = refunds.toSorted(

@@ -14,7 +14,7 @@ import { referenceTo } from '../refunds/model/refund.ts';
 import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts';
 import { recordDiscrepancy, recordFinding } from './findings.ts';
 import { findCandidates, findPaymentIds, findRecordedIds, sentWithin } from './our-refunds.ts';
-import { isOffRecord, putBackApproved, putBackRefunds } from './put-back.ts';
+import { isOfAnother, isOffRecord, putBackApproved, putBackRefunds } from './put-back.ts';
 import {
   type ReconciliationDependencies,
   type RunContext,
@@ -61,7 +61,12 @@ export async function carryOutRun(
   { signal, putsBack = false }: Pick<ReconciliationRequest, 'signal' | 'putsBack'>,
 ): Promise<ReconciliationRun> {
   const { accountId: id, windowStart: from, windowEnd: to } = run;
-  const progress: Progress = { comparedCount: 0, matchedIds: new Set(), remaining: new Map() };
+  const progress: Progress = {
+    comparedCount: 0,
+    foreignCount: 0,
+    matchedIds: new Set(),
+    remaining: new Map(),
+  };
   try {
     // The caller may have loaded the account long ago; its credentials may have changed.
     const account = await deps.db.processorAccount.findUniqueOrThrow({
@@ -74,12 +79,15 @@ export async function carryOutRun(
     if (error instanceof RunLostError) throw error;
     return await giveUp(deps, run, progress, error);
   }
+  warnOfForeign(deps, run, progress);
   return await finishRun(deps, run, progress.comparedCount, null);
 }
 
 /** What a run has seen so far. */
 interface Progress {
   comparedCount: number;
+  /** Refunds that another organization made through the same account, and that are not on record here. */
+  foreignCount: number;
   /** Our refunds that the processor has. */
   matchedIds: Set<string>;
   /** What is left of each payment that was read again, in minor units; null for one that the processor does not have. */
@@ -108,6 +116,18 @@ async function giveUp(
   if (error instanceof RunStoppedError) deps.log.warn(fields, 'reconciliation stopped');
   else deps.log.error({ ...fields, err: error }, 'reconciliation failed');
   return await finishRun(deps, run, comparedCount, failure);
+}
+
+function warnOfForeign(
+  { log }: ReconciliationDependencies,
+  { id: runId, accountId }: ReconciliationRun,
+  { foreignCount }: Progress,
+): void {
+  if (foreignCount === 0) return;
+  log.warn(
+    { runId, accountId, foreignCount },
+    'another installation or organization makes refunds through the same account at the processor; they are left alone',
+  );
 }
 
 /** Listed refunds are compared page by page. That one of ours is missing is concluded from a complete list only. */
@@ -149,8 +169,9 @@ async function comparePage(context: Comparison, page: readonly ListedRefund[]): 
   const recordedIds = await findRecordedIds(deps.db, page);
   for (const theirs of page) {
     progress.comparedCount += 1;
+    if (isOfAnother(theirs, account) && !recordedIds.has(theirs.refundId ?? '')) progress.foreignCount += 1;
     const ours = matchOf(theirs, candidates);
-    const isLost = ours === null ? isOffRecord(theirs, recordedIds) : ours.status === 'pending';
+    const isLost = ours === null ? isOffRecord(theirs, account, recordedIds) : ours.status === 'pending';
     if (context.putsBack && isLost) lost.push(theirs);
     else if (ours === null) unmatched.push(theirs);
     else await comparePair(context, theirs, ours);
@@ -223,7 +244,7 @@ async function recordUnmatched(
   const recorded = await findPaymentIds(deps.db, account, ids);
   for (const refund of refunds) {
     const isLostVoid = context.putsBack && refund.transactionIds.includes(refund.id);
-    const kind = isOffRecord(refund, recordedIds) || isLostVoid ? 'not_on_record' : 'made_elsewhere';
+    const kind = isOffRecord(refund, account, recordedIds) || isLostVoid ? 'not_on_record' : 'made_elsewhere';
     const transactionId = refund.transactionIds.find((id) => recorded.has(id));
     if (transactionId === undefined && kind === 'made_elsewhere') continue;
     const left = transactionId === undefined ? null : await readPaymentOnce(context, transactionId);

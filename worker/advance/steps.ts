@@ -82,6 +82,7 @@ async function sendRefund(context: StepContext): Promise<StepResult | null> {
   const result = await processor.createRefund(
     {
       ...reference,
+      organizationId: claim.refund.organizationId,
       reason: claim.refund.reason,
       metadata,
       options: refundOptionsOf(claim.refund),

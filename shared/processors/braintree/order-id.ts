@@ -1,12 +1,14 @@
-import { type KeptName, keptName, type RefundName } from '../contract/processor.ts';
+import { type KeptName, keptName, type RefundSubmission } from '../contract/processor.ts';
 
-/** The order id of a refund, at most 255 characters: our id, with the request's digest after a dot where there is one. */
-export function orderIdOf({ refundId, requestDigest }: RefundName): string {
-  return requestDigest === null ? refundId : `${refundId}.${requestDigest}`;
+type Name = Pick<RefundSubmission, 'refundId' | 'requestDigest' | 'organizationId'>;
+
+/** The order id of a refund, at most 255 characters: our id, the request's digest or nothing, the organization, with dots between them. */
+export function orderIdOf({ refundId, requestDigest, organizationId }: Name): string {
+  return [refundId, requestDigest ?? '', organizationId].join('.');
 }
 
 /** The name in an order id. Credits made elsewhere have any order id, mostly the sale's. */
 export function nameInOrderId(orderId: string | null | undefined): KeptName {
-  const [refundId, requestDigest] = orderId?.split('.') ?? [];
-  return keptName(refundId, requestDigest);
+  const [refundId, requestDigest, organizationId] = orderId?.split('.') ?? [];
+  return keptName(refundId, requestDigest, organizationId);
 }

@@ -88,16 +88,25 @@ export interface KeptName {
   /** Null when the refund was made elsewhere. */
   refundId: string | null;
   requestDigest: string | null;
+  /** The organization that made it, of this installation or another one. Left out where the processor keeps none. */
+  organizationId?: string;
 }
 
 /** Where a processor keeps the name in the metadata of a refund. */
-export const nameKeys: readonly string[] = ['refund_id', 'request_digest'];
+export const nameKeys: readonly string[] = ['refund_id', 'request_digest', 'refund_organization'];
 
 /** Reads a kept name; others may have written anything there. */
-export function keptName(refundId: string | undefined, requestDigest: string | undefined): KeptName {
+export function keptName(
+  refundId: string | undefined,
+  requestDigest: string | undefined,
+  organizationId: string | undefined,
+): KeptName {
   if (refundId === undefined || !isId('ref', refundId)) return { refundId: null, requestDigest: null };
   const isKept = requestDigest !== undefined && isRequestDigest(requestDigest);
-  return { refundId, requestDigest: isKept ? requestDigest : null };
+  return {
+    ...{ refundId, requestDigest: isKept ? requestDigest : null },
+    ...(organizationId !== undefined && isId('org', organizationId) && { organizationId }),
+  };
 }
 
 /**
@@ -119,6 +128,7 @@ export interface ProcessorFailure {
 
 /** A refund to send. All of it is stored before the call. */
 export interface RefundSubmission extends RefundName {
+  organizationId: string;
   transactionId: string;
   amount: bigint;
   currency: string;

@@ -270,7 +270,7 @@ export class StripeProcessor implements Processor {
 
 /** What is sent for a refund: the same on every attempt. */
 function refundParameters(submission: RefundSubmission, { id }: ResolvedPayment): Stripe.RefundCreateParams {
-  const { amount, currency, reason, metadata, refundId, requestDigest, options } = submission;
+  const { amount, currency, reason, metadata, refundId, requestDigest, organizationId, options } = submission;
   const { reverseTransfer, refundApplicationFee, instructionsEmail } = options;
   return {
     ...paymentParameter(id),
@@ -284,6 +284,7 @@ function refundParameters(submission: RefundSubmission, { id }: ResolvedPayment)
       ...metadata,
       refund_id: refundId,
       ...(requestDigest === null ? {} : { request_digest: requestDigest }),
+      refund_organization: organizationId,
     },
   };
 }

@@ -148,7 +148,11 @@ export function readRefund(reply: unknown): ProcessorRefund {
     currency: refund.currency,
     state,
     processorStatus: refund.status ?? 'unknown',
-    ...keptName(refund.metadata?.refund_id, refund.metadata?.request_digest),
+    ...keptName(
+      refund.metadata?.refund_id,
+      refund.metadata?.request_digest,
+      refund.metadata?.refund_organization,
+    ),
     failure: state === 'failed' ? refundFailure(refund.failure_reason ?? 'unknown') : null,
     ...progressOf(refund),
     ...(arrival && { arrival }),

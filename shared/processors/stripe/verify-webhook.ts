@@ -117,7 +117,7 @@ function subjectOf(type: string, object: { object: string }): WebhookSubject | n
     } = refundBody.parse(object);
     const bankReference = readArrival({ destination_details })?.reference;
     return {
-      refundId: keptName(metadata?.refund_id, undefined).refundId,
+      refundId: keptName(metadata?.refund_id, undefined, undefined).refundId,
       externalRefundId,
       processorStatus: status ?? 'unknown',
       ...(bankReference && { bankReference }),

@@ -30,7 +30,7 @@ describe('Braintree on the wire', () => {
     for (const variant of braintreeVariants) {
       await connect('braintree', variant.credentials, url).createRefund(submission, options);
     }
-    const refund = { amount: '15.00', order_id: submission.refundId };
+    const refund = { amount: '15.00', order_id: `${submission.refundId}..${submission.organizationId}` };
     const posts = seen.filter(({ method }) => method === 'POST');
     const path = '/merchants/merchant/transactions/sale1/refund';
     expect(posts.map((post) => [post.path, JSON.parse(post.body)])).toEqual([

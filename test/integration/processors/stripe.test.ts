@@ -31,7 +31,9 @@ describe('Stripe on the wire', () => {
     const { stripe, seen } = await stripeWith((_, response) => json(response, 200, refundJson()));
     await stripe.createRefund(submission, options);
     await stripe.createRefund({ ...submission, transactionId: 'pi_1', reason: 'fraudulent' }, options);
-    const sent = { amount: '1500', 'metadata[refund_id]': submission.refundId };
+    const { refundId, organizationId } = submission;
+    const name = { 'metadata[refund_id]': refundId, 'metadata[refund_organization]': organizationId };
+    const sent = { amount: '1500', ...name };
     expect(
       seen.map(({ method, path, headers, body }) => [
         `${method} ${path} ${headers['idempotency-key']}`,
@@ -57,7 +59,7 @@ describe('Stripe on the wire', () => {
     const { stripe, seen } = await stripeWith((_, response) => json(response, 200, refundJson()));
     for (let attempt = 0; attempt < 2; attempt += 1)
       await stripe.createRefund({ ...submission, options: asked }, options);
-    const usual = ['charge', 'amount', 'reason', 'metadata[refund_id]'];
+    const usual = ['charge', 'amount', 'reason', 'metadata[refund_id]', 'metadata[refund_organization]'];
     for (const { body } of seen) {
       const sent = [...new URLSearchParams(body)].filter(([name]) => !usual.includes(name));
       expect(Object.fromEntries(sent)).toEqual(parameters);

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
@@ -121,6 +121,19 @@ describe.each(PROCESSORS)('a recovery with %s', (processor) => {
     expect((await recovering).filter(needsAttention)).toEqual([]);
     expect((await rowOf(service, refundId)).status).toBe('processing');
     expect(await leftToRefund(service, transactionId)).toBe(0);
+  });
+
+  test('leaves what another installation refunded through the same account alone, and says so', async () => {
+    const transactionId = await newPayment(service, { processor });
+    const [refundId, organizationId] = [newId('ref'), newId('org')];
+    await refundDirectly(service, { processor, transactionId, amount: 3_000, refundId, organizationId });
+    const warn = vi.spyOn(service.deps.log, 'warn');
+    onTestFinished(() => warn.mockRestore());
+    expect(await recover(transactionId)).toEqual([]);
+    expect(await service.deps.db.refund.count({ where: { id: refundId } })).toBe(0);
+    expect(warn.mock.calls).toEqual([
+      [expect.objectContaining({ foreignCount: 1 }), expect.stringMatching(/^another installation/)],
+    ]);
   });
 
   test('puts back a refund that failed, and the one that was made in its place', async () => {

@@ -40,8 +40,8 @@ async function advance(id: string): Promise<void> {
 async function sentWith(id: string): Promise<object> {
   const { externalRefundId } = await rowOf(service, id);
   const refund = await stripeClient(service.sandboxUrl).refunds.retrieve(externalRefundId ?? '');
-  const { refund_id, ...sent } = refund.metadata ?? {};
-  expect(refund_id).toBe(id);
+  const { refund_id, refund_organization, ...sent } = refund.metadata ?? {};
+  expect([refund_id, refund_organization]).toEqual([id, service.organization.id]);
   return sent;
 }
 

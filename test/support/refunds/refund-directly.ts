@@ -19,16 +19,27 @@ export async function refundDirectly(
     refundId?: string;
     /** Of the idempotency key of the request for it. */
     requestDigest?: string;
+    /** With a `refundId`: the organization that seems to have made it. */
+    organizationId?: string;
     connectedAccount?: string;
     environment?: Environment;
   },
 ): Promise<string> {
-  const { processor, transactionId, amount, refundId, requestDigest, environment = 'test' } = refund;
+  const {
+    processor,
+    transactionId,
+    amount,
+    refundId,
+    requestDigest,
+    organizationId,
+    environment = 'test',
+  } = refund;
   switch (processor) {
     case 'stripe': {
       const metadata = {
         ...(refundId === undefined ? {} : { refund_id: refundId }),
         ...(requestDigest === undefined ? {} : { request_digest: requestDigest }),
+        ...(organizationId === undefined ? {} : { refund_organization: organizationId }),
       };
       const { connectedAccount } = refund;
       const made = await stripeClient(sandboxUrl, `sk_${environment}_direct`).refunds.create(
@@ -38,10 +49,11 @@ export async function refundDirectly(
       return made.id;
     }
     case 'braintree': {
+      const orderId = organizationId === undefined ? refundId : `${refundId}..${organizationId}`;
       const { transactions } = braintreeClient(sandboxUrl, `${environment}_direct`);
       const reply = await transactions.refund(transactionId, {
         amount: (amount / 100).toFixed(2),
-        ...(refundId === undefined ? {} : { orderId: refundId }),
+        ...(orderId === undefined ? {} : { orderId }),
       });
       expect(reply.success, reply.message).toBe(true);
       return reply.transaction.id;

@@ -110,6 +110,7 @@ export function submissionFor(
   return {
     refundId,
     requestDigest: null,
+    organizationId: newId('org'),
     transactionId,
     amount: 1_500n,
     currency: 'usd',

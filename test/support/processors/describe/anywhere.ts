@@ -55,7 +55,8 @@ export function testAnywhere(inUse: ProcessorInUse): void {
     const { processor } = inUse;
     const { transactionId, submission, refund } = await refundedAt(inUse);
     const { id, amount, currency } = refund;
-    const value = { id, amount, currency, refundId: submission.refundId };
+    const { refundId, organizationId } = submission;
+    const value = { id, amount, currency, refundId, organizationId };
     expect(value).toMatchObject({ amount: 1_500n, currency: 'usd' });
     expect(await processor.getRefund(id, submission, options)).toMatchObject({ kind: 'found', value });
     expect(await processor.findRefund(submission, options)).toMatchObject({ kind: 'found', value });

@@ -33,6 +33,7 @@ export function describeContract(variant: ProcessorVariant): void {
               processorStatus: refund?.status,
               refundId: submission.refundId,
               requestDigest: null,
+              organizationId: submission.organizationId,
               failure: null,
               dueBy: expect.any(Date),
               ...(variant.name === 'stripe' && {
