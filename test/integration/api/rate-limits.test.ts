@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { apiKeyScopes, generateApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { holdRateLimits } from '../../support/clocks.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
