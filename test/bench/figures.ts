@@ -16,6 +16,8 @@ export function costsOf({ service, naked }: Both<Measured>): Figure[] {
   const time = 'processor time per refund';
   return [
     cost('statements per refund, under load', 'statements', 1),
+    cost('rows written per refund', 'rowsWritten', 1),
+    cost('bytes of WAL per refund', 'walBytes', 0),
     cost(`${time}, API, ms`, 'api', 2),
     cost(`${time}, worker, ms`, 'worker', 2),
     cost(`${time}, PostgreSQL, ms`, 'postgres', 2),

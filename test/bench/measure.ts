@@ -19,8 +19,11 @@ export interface Measured {
   used: Used;
 }
 
-/** Statements that reached PostgreSQL, and processor time in milliseconds. */
-export type Used = Record<'statements' | 'api' | 'worker' | 'postgres' | 'sandbox', number>;
+/** Statements that reached PostgreSQL, rows that were written, bytes of WAL, and processor time in milliseconds. */
+export type Used = Record<
+  'statements' | 'rowsWritten' | 'walBytes' | 'api' | 'worker' | 'postgres' | 'sandbox',
+  number
+>;
 
 export type Both<T> = Record<'service' | 'naked', T>;
 
@@ -85,7 +88,7 @@ export const connections = 64;
 
 const nothing: Measured = {
   ...{ answered: 0, answeredMs: 0, latencies: [], refusals: {}, completedMs: 0 },
-  used: { statements: 0, api: 0, worker: 0, postgres: 0, sandbox: 0 },
+  used: { statements: 0, rowsWritten: 0, walBytes: 0, api: 0, worker: 0, postgres: 0, sandbox: 0 },
 };
 
 const plus = (a: number, b: number) => a + b;
@@ -119,6 +122,7 @@ export function total(refusals: Measured['refusals']): number {
 async function readUsed(pipeline: Pipeline): Promise<Used> {
   return {
     statements: await readStatementCount(pipeline),
+    ...(await readWrites(pipeline)),
     api: processorMs(pipeline.api.pid),
     worker: processorMs(pipeline.worker.pid),
     postgres: processorMsWithChildren(pipeline.postgresPid),
@@ -140,6 +144,17 @@ export async function readStatementCount({ databaseUrl }: Pick<Pipeline, 'databa
        and query !~ 'pg_stat_statements|of the bench'`,
   );
   return rows[0].calls;
+}
+
+/** Rows that were written to a pipeline's database, and WAL, which is that of all databases: the pipelines take turns. */
+async function readWrites({ databaseUrl }: Pipeline): Promise<Pick<Used, 'rowsWritten' | 'walBytes'>> {
+  const [writes] = await query(
+    databaseUrl,
+    `select (tup_inserted + tup_updated + tup_deleted)::float8 as "rowsWritten",
+       pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as "walBytes" /* of the bench */
+     from pg_stat_database where datname = current_database()`,
+  );
+  return writes;
 }
 
 const quietMs = 1_000;

@@ -21,6 +21,8 @@ export interface Scenario {
   webhooks: boolean;
   /** How many completed refunds are in the tables before the run. */
   preload: number;
+  /** How many connected accounts the organization has that are not in use. */
+  idleAccounts: number;
   /** Without, no table is analyzed. */
   hasStatistics: boolean;
   /** Unless the options say otherwise. */
@@ -34,6 +36,7 @@ const production: Scenario = {
   isFurther: false,
   webhooks: true,
   preload: 0,
+  idleAccounts: 0,
   hasStatistics: true,
   seconds: 5,
   rounds: 3,
@@ -45,6 +48,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   production,
   lab: { ...production, title: 'Without webhooks', webhooks: false },
   unanalyzed: { ...further, title: 'A new database without statistics', hasStatistics: false },
+  connected: { ...further, title: '10,000 idle connected accounts', idleAccounts: 10_000 },
   million: { ...further, title: '1,000,000 refunds before the run', preload: 1_000_000 },
 };
 

@@ -10,6 +10,7 @@ import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
 import type { CompiledService } from '../support/processes/compiled-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
+import { addIdleAccounts } from '../support/processors/idle-accounts.ts';
 import { fillRefunds } from '../support/refunds/fill-refunds.ts';
 import { createDatabase, query, withClient } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
@@ -53,7 +54,7 @@ export interface Place {
 /** Starts the service as in production: compiled, with default settings, without a rate limit. */
 export async function startService(place: Place): Promise<ServicePipeline> {
   const { compiled, teardown } = place;
-  const { preload, webhooks } = place.scenario;
+  const { preload, idleAccounts, webhooks } = place.scenario;
   const encryptionKey = randomBytes(32).toString('base64');
   const base = await openBase('service', place, migrate);
   const { databaseUrl, sandbox } = base;
@@ -61,6 +62,7 @@ export async function startService(place: Place): Promise<ServicePipeline> {
     ...{ databaseUrl, encryptionKey, sandboxUrl: sandbox.url, remembered: null },
   });
   if (preload > 0) await preloadService(databaseUrl, preload);
+  if (idleAccounts > 0) await addIdleAccounts(databaseUrl, organizationId, idleAccounts);
   const env = {
     // In production, webhooks are not sent to the receiver's address. Nothing else that is measured depends on it.
     NODE_ENV: 'development',

@@ -8,6 +8,7 @@ import { noteOccasions } from '#shared/notifications/occasions.ts';
 import { listProcessorAccounts, listUsableAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
 import { type ReadSoFar, readSoFar } from '../../support/plans/reads.ts';
+import { addIdleAccounts } from '../../support/processors/idle-accounts.ts';
 import { fillRefunds } from '../../support/refunds/fill-refunds.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -75,17 +76,6 @@ async function costsOf(each: Record<string, Step>): Promise<Map<string, Cost>> {
   return costs;
 }
 
-/** Accounts that were connected long ago, and used a few times. */
-async function addIdleAccounts(): Promise<void> {
-  await service.ownerDb.$executeRaw`
-    INSERT INTO processor_account
-      (id, organization_id, environment, processor, name, parent_id, connected_account, used_at, updated_at)
-    SELECT 'acc_idle' || n, organization_id, environment, processor, name || '/acct_idle' || n, id, 'acct_idle' || n,
-      now() - interval '1 year', updated_at
-    FROM processor_account, generate_series(1, ${idleCount}::int) AS n WHERE id = ${service.organization.accounts.test.stripe}`;
-  await query(service.databaseUrl, 'analyze');
-}
-
 test('ten thousand idle connected accounts cost nothing', async () => {
   const transactionId = await newPayment(service, { amount: 100_000 });
   const made = steps();
@@ -93,7 +83,7 @@ test('ten thousand idle connected accounts cost nothing', async () => {
   await Promise.all(refunds);
   await query(service.databaseUrl, 'analyze');
   const without = await costsOf(made);
-  await addIdleAccounts();
+  await addIdleAccounts(service.databaseUrl, service.organization.id, idleCount);
   const withIdle = await costsOf(made);
   const grown = [...withIdle].filter(([name, cost]) => {
     const { statements = 0, rows = 0, pages = 0 } = without.get(name) ?? {};
