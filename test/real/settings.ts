@@ -1,8 +1,10 @@
 import type { ProxySettings } from '#shared/platform/outgoing/proxy.ts';
+import { accountId } from '#shared/processors/stripe/client.ts';
 
 /** What the tests against real test environments use. */
 export interface TestSettings {
-  stripe: { key: string } | null;
+  /** With an account that is connected to that of the key, to be tested as well. */
+  stripe: { key: string; connectedAccount: string | null } | null;
   braintree: { merchantId: string; publicKey: string; privateKey: string } | null;
   /** The address of a sandbox in place of the processors' own hosts; null for those. */
   sandbox: string | null;
@@ -26,8 +28,12 @@ export function readTestSettings(env: Environment): TestSettings {
   if (key !== null && !/^(sk|rk)_test_\w+$/.test(key)) {
     throw new SettingsError('STRIPE_TEST_KEY is not a test key: it has to start with sk_test_ or rk_test_.');
   }
+  const connectedAccount = env.STRIPE_TEST_CONNECTED_ACCOUNT || null;
+  if (connectedAccount !== null && !accountId.test(connectedAccount)) {
+    throw new SettingsError('STRIPE_TEST_CONNECTED_ACCOUNT is not the ID of an account, such as acct_...');
+  }
   return {
-    stripe: key === null ? null : { key },
+    stripe: key === null ? null : { key, connectedAccount },
     braintree: braintreeOf(env),
     proxies: {
       HTTPS_PROXY: env.HTTPS_PROXY || null,

@@ -18,6 +18,8 @@ export interface PaymentWish {
 /** The test environment of a processor, or the sandbox in its place. */
 export interface RealTarget extends ProcessorInUse {
   name: string;
+  /** The connected account whose payments are tested; null for those of the account itself. */
+  connectedAccount: string | null;
   /** The address that is tested. */
   base: string;
   proxies: ProxySettings;
@@ -29,7 +31,10 @@ export interface RealTarget extends ProcessorInUse {
   close(): Promise<void>;
 }
 
-type Own = Pick<RealTarget, 'name' | 'base' | 'proxies' | 'credentials' | 'ids' | 'makePayment' | 'moved'> & {
+type Own = Pick<
+  RealTarget,
+  'name' | 'connectedAccount' | 'base' | 'proxies' | 'credentials' | 'ids' | 'makePayment' | 'moved'
+> & {
   wrongCredentials: Record<string, unknown>;
   knowsKeys: boolean;
 };
@@ -40,11 +45,16 @@ export function targetsOf(settings: TestSettings): RealTarget[] {
   const control = sandbox === null ? null : sandboxControl(sandbox);
   const at = (base: string) => ({ base: sandbox ?? base, control, proxies });
   return [
-    ...(stripe === null ? [] : [stripeTarget(stripe.key, at('https://api.stripe.com'))]),
+    ...(stripe === null ? [] : stripeTargets(stripe, at('https://api.stripe.com'))),
     ...(braintree === null
       ? []
       : [braintreeTarget(braintree, at('https://api.sandbox.braintreegateway.com'))]),
   ].map(targetOf);
+}
+
+function stripeTargets({ key, connectedAccount }: NonNullable<TestSettings['stripe']>, place: Place): Own[] {
+  const connected = connectedAccount === null ? [] : [stripeTarget(key, place, connectedAccount)];
+  return [stripeTarget(key, place, null), ...connected];
 }
 
 /** Where a target is, and the control API of the sandbox that is there; null for a processor. */
@@ -73,7 +83,7 @@ function targetOf({ wrongCredentials, ...own }: Own): RealTarget {
     payment: () => own.makePayment({ amount: 5_000n }),
     async start() {
       recorder = await startRecorder(own.base, own.proxies);
-      processor = connect(own.name, own.credentials, recorder.url);
+      processor = connect(own.name, own.credentials, recorder.url, undefined, own.connectedAccount);
     },
     close: async () => await recorder?.close(),
   };
@@ -82,12 +92,13 @@ function targetOf({ wrongCredentials, ...own }: Own): RealTarget {
 /** The sandbox has no test cards on its API, so its payments come from its control API. */
 function madeByControl(
   control: SandboxControl,
-  processor: string,
+  { name: processor, connectedAccount }: Pick<Own, 'name' | 'connectedAccount'>,
   { amount, refunds = 'usual' }: PaymentWish,
 ) {
   const cards = { usual: undefined, pending: '4000000000007726', failing: '4000000000005126' };
   const card = cards[refunds];
-  return control.transaction({ processor, amount: Number(amount), currency: 'usd', ...(card && { card }) });
+  const traits = { ...(card && { card }), ...(connectedAccount !== null && { connectedAccount }) };
+  return control.transaction({ processor, amount: Number(amount), currency: 'usd', ...traits });
 }
 
 const stripeMethods = {
@@ -96,29 +107,36 @@ const stripeMethods = {
   failing: 'pm_card_refundFail',
 } as const;
 
-function stripeTarget(secretKey: string, { base, control, proxies }: Place): Own {
+function stripeTarget(
+  secretKey: string,
+  { base, control, proxies }: Place,
+  connectedAccount: string | null,
+): Own {
+  const named = { name: 'stripe', connectedAccount };
+  const about = connectedAccount === null ? {} : { stripeAccount: connectedAccount };
   const stripe = stripeClient({ secretKey, apiBase: base }, proxies);
   const make = async ({ amount, refunds = 'usual' }: PaymentWish) => {
-    const { latest_charge: charge } = await stripe.paymentIntents.create({
+    const wish = {
       amount: Number(amount),
       currency: 'usd',
       confirm: true,
       payment_method: stripeMethods[refunds],
       automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
-    });
+    } as const;
+    const { latest_charge: charge } = await stripe.paymentIntents.create(wish, about);
     if (charge === null) throw new Error('Stripe made no charge for the test payment.');
     return typeof charge === 'string' ? charge : charge.id;
   };
   return {
-    name: 'stripe',
+    ...named,
     base,
     proxies,
     credentials: { secretKey },
     wrongCredentials: { secretKey: 'sk_test_invalid' },
     knowsKeys: true,
     ids: { payment: 'ch_123', refund: 're_123', missingPayment: 'ch_missing', missingRefund: 're_missing' },
-    makePayment: (wish) => (control === null ? make(wish) : madeByControl(control, 'stripe', wish)),
-    moved: async (charge) => (await stripe.refunds.list({ charge, limit: 100 })).data,
+    makePayment: (wish) => (control === null ? make(wish) : madeByControl(control, named, wish)),
+    moved: async (charge) => (await stripe.refunds.list({ charge, limit: 100 }, about)).data,
   };
 }
 
@@ -135,6 +153,7 @@ function braintreeTarget(
   credentials: NonNullable<TestSettings['braintree']>,
   { base, control, proxies }: Place,
 ): Own {
+  const named = { name: 'braintree', connectedAccount: null };
   const complete = { ...credentials, apiBase: base, useApiRequestKey: false };
   const gateway = openGateway(complete, {
     customHttpAgent: openAgent(new URL(base), {}, proxies),
@@ -152,7 +171,7 @@ function braintreeTarget(
     return transaction.id;
   };
   return {
-    name: 'braintree',
+    ...named,
     base,
     proxies,
     credentials: { ...credentials },
@@ -164,7 +183,7 @@ function braintreeTarget(
       missingPayment: 'missing',
       missingRefund: 'credit_missing',
     },
-    makePayment: (wish) => (control === null ? make(wish) : madeByControl(control, 'braintree', wish)),
+    makePayment: (wish) => (control === null ? make(wish) : madeByControl(control, named, wish)),
     moved: async (sale) => (await gateway.transaction.find(sale)).refundIds,
   };
 }

@@ -62,7 +62,7 @@ describe('the sandbox', () => {
     const { stripe, braintree } = sandboxCredentials('test', sandbox.url);
     const { merchantId = '', publicKey = '', privateKey = '' } = braintree;
     targets = targetsOf({
-      stripe: { key: stripe.secretKey ?? '' },
+      stripe: { key: stripe.secretKey ?? '', connectedAccount: null },
       braintree: { merchantId, publicKey, privateKey },
       sandbox: sandbox.url,
       recordings: null,
