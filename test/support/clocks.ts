@@ -30,6 +30,9 @@ export class HeldTime implements Clock {
   }
 }
 
+/** This machine's time. It sends no statements, unlike that of the database: for tests that count them. */
+export const systemClock: Clock = { now: () => new Date() };
+
 /** Until the end of the test, no second or minute ends by which requests are limited. */
 export function holdRateLimits(): void {
   const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());

@@ -68,11 +68,13 @@ beforeAll(() => {
   recording = recordStatements();
 });
 afterAll(() => recording.stop());
+/** The service's time in a test: a request that lasts long does not read its key again. */
+let now = new Date();
 const service = useService({
   workers: 0,
   settings: { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0 },
   // This clock sends no statements.
-  overrides: { clock: { now: () => new Date() } },
+  overrides: { clock: { now: () => now } },
 });
 let served: ServedDocument;
 let own: TestOrganization;
@@ -103,6 +105,7 @@ beforeAll(async () => {
 });
 /** Every request notes the use of its key at most once a minute, whatever it asks for. */
 beforeEach(async () => {
+  now = new Date();
   await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + 3_600_000) } });
 });
 

@@ -1,12 +1,13 @@
 import { beforeAll, expect, test } from 'vitest';
 import { findAccount } from '#shared/processors/accounts/account.ts';
 import { reconcileAsRequested } from '#worker/schedule/reconcile.ts';
+import { systemClock } from '../../support/clocks.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { statementsOfPages } from '../../support/dashboard/page-statements.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
-import { recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ workers: 0 });
+const service = useService({ workers: 0, overrides: { clock: systemClock } });
 let operator: DashboardMember;
 let base: string;
 beforeAll(async () => {
@@ -47,14 +48,7 @@ test('an operator requests a run of a worker, whose findings lead to their refun
   const others = await signInMember(service, 'operator', other.id);
   expect((await others.visitor.get(`/dashboard/${other.id}/test/reconciliation/${run.id}`)).status).toBe(404);
 
-  const recording = recordStatements();
-  const costs = async () => {
-    const counts = [];
-    for (const path of [base, `${base}/${run.id}`]) {
-      counts.push((await recording.during(() => operator.visitor.get(path))).length);
-    }
-    return counts;
-  };
+  const costs = () => statementsOfPages(service, operator.visitor, [base, `${base}/${run.id}`]);
   const before = await costs();
   const [finding] = await db.reconciliationFinding.findMany({ where: { runId: run.id }, omit: { id: true } });
   const copies = Array.from({ length: 10 }, (_, at) => at);
@@ -63,5 +57,4 @@ test('an operator requests a run of a worker, whose findings lead to their refun
     data: copies.map((at) => ({ ...finding, id: `${run.id}_${at}`, facts: {} }) as never),
   });
   expect(await costs()).toEqual(before);
-  recording.stop();
 });

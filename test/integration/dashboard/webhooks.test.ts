@@ -1,16 +1,17 @@
 import { beforeAll, expect, test } from 'vitest';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import { systemClock } from '../../support/clocks.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { statementsOfPages } from '../../support/dashboard/page-statements.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
-import { recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 import { addEndpoint } from '../../support/webhooks/endpoints.ts';
 
 // Roles, CSRF tokens and foreign organizations are covered for every route by access.test.ts.
 
-const service = useService({ workers: 0 });
+const service = useService({ workers: 0, overrides: { clock: systemClock } });
 let admin: DashboardMember;
 let operator: DashboardMember;
 let base: string;
@@ -120,19 +121,11 @@ test('the pages take as many statements for many endpoints and deliveries as for
   const add = () => addEndpoint(service, { url: 'https://shop.example.com/many', organizationId });
   const { id } = await add();
   await storeDelivery(service, id);
-  const recording = recordStatements();
-  const costs = async () => {
-    const counts = [];
-    for (const path of [pages, `${pages}/${id}`]) {
-      counts.push((await recording.during(() => visitor.get(path))).length);
-    }
-    return counts;
-  };
+  const costs = () => statementsOfPages(service, visitor, [pages, `${pages}/${id}`]);
   const first = await costs();
   for (let count = 0; count < 10; count += 1) {
     await add();
     await storeDelivery(service, id);
   }
   expect(await costs()).toEqual(first);
-  recording.stop();
 });

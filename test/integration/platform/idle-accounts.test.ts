@@ -7,6 +7,7 @@ import { kindsByRole, kindsOfChannel } from '#shared/notifications/kinds.ts';
 import { noteOccasions } from '#shared/notifications/occasions.ts';
 import { listProcessorAccounts, listUsableAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
+import { systemClock } from '../../support/clocks.ts';
 import { type ReadSoFar, readSoFar } from '../../support/plans/reads.ts';
 import { addIdleAccounts } from '../../support/processors/idle-accounts.ts';
 import { fillRefunds } from '../../support/refunds/fill-refunds.ts';
@@ -31,8 +32,7 @@ afterAll(() => recording.stop());
 const service = useServiceAlone({
   workers: 0,
   settings: { DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 },
-  // It asks no database for the time.
-  overrides: { clock: { now: () => new Date() } },
+  overrides: { clock: systemClock },
 });
 
 type Step = () => Promise<unknown>;

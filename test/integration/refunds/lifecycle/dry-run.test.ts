@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PolicyInput } from '#shared/policies/policy.ts';
+import { systemClock } from '#test/support/clocks.ts';
 import { askForRefund } from '#test/support/refunds/new-refund.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
@@ -14,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => recording.stop());
 
-const service = useService({ workers: 0, overrides: { clock: { now: () => new Date() } } });
+const service = useService({ workers: 0, overrides: { clock: systemClock } });
 
 beforeEach(async () => {
   await service.sandbox.settings({ autoSettleMs: null });
