@@ -11,6 +11,7 @@ import { apiVersion } from './http/api-version.ts';
 import { authenticate } from './http/authenticate.ts';
 import { compression } from './http/compression.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
+import { keepFailedRequests } from './http/failed-requests.ts';
 import { checkRequests, createHttpApp } from './http/http-app.ts';
 import { operationRoutes } from './http/operation-routes.ts';
 import { refuseWhileDelayed } from './http/overload.ts';
@@ -78,6 +79,7 @@ async function programs(
 async function publicApi(app: Api, clients: Places): Promise<void> {
   compression(app);
   traceRequests(app);
+  keepFailedRequests(app);
   await authenticate(app);
   await limitKeys(app);
   admit(app, ({ apiKey }) => ({ places: clients, owner: `${apiKey.organizationId}/${apiKey.environment}` }));

@@ -12,7 +12,7 @@ export const tableRights = {
     'api_key identity_provider operation_calls organization payment_name processor_account recovery refund user webhook_cursor',
   ),
   [everything]: tables(
-    'company_account invitation lockout mailed_link membership notification notification_channel payment policy processor_event reconciliation_finding reconciliation_run ' +
+    'company_account failed_request invitation lockout mailed_link membership notification notification_channel payment policy processor_event reconciliation_finding reconciliation_run ' +
       'refund_batch refund_batch_row refund_work second_factor session webhook_delivery webhook_endpoint worker',
   ),
 };

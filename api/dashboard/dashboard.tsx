@@ -17,6 +17,7 @@ import { batchPages } from './pages/batches/batches.tsx';
 import { companySignInPages } from './pages/company-sign-in.tsx';
 import { Confirmation } from './pages/confirmation.tsx';
 import { answerErrorsWithPages } from './pages/error-pages.tsx';
+import { failedRequestPages } from './pages/failed-requests.tsx';
 import { healthPage } from './pages/health.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { agentKeyPages } from './pages/keys/agent-key.tsx';
@@ -109,6 +110,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       deliveryPages(scope, deps);
       apiKeyPages(scope, deps);
       agentKeyPages(scope, deps);
+      failedRequestPages(scope, deps);
       accountPages(scope, deps);
       memberPages(scope, deps);
       approvalPages(scope, deps);

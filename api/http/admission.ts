@@ -147,24 +147,33 @@ export function admit(
   });
 }
 
-/** The headers that are read after an operation: for the key, the log, the trace, the compression and what is left of the body. */
+/** A body of this size takes little memory while its request waits, and little time to redact. */
+const smallBodyBytes = 4 * 1024;
+
+/** True for a body that is kept until its request is answered; of chunks the size is not known. */
+export function isSmallBody({ headers }: FastifyRequest['raw']): boolean {
+  return Number(headers['content-length']) <= smallBodyBytes;
+}
+
+/** The headers that are read after an operation: for the key, the log, the trace, the compression and the body. */
 const readAfterwards = [
   'authorization',
   'x-forwarded-for',
   'traceparent',
   'accept-encoding',
   'transfer-encoding',
+  'content-length',
 ];
 
 /**
- * Moves a request to those that wait. Its other headers, which would take memory meanwhile, are dropped; its body too, but for what the
- * operation keeps of it.
+ * Moves a request to those that wait. Its other headers, which would take memory meanwhile, are dropped; a larger body too, but for what
+ * the operation keeps of it.
  * @returns false when its owner has no place left for that: it may not wait.
  */
 export function startWaiting(request: FastifyRequest): boolean {
   if (request.place?.wait() !== true) return false;
   const { raw } = request;
-  request.body = undefined;
+  if (!isSmallBody(raw)) request.body = undefined;
   raw.rawHeaders = [];
   raw.headers = Object.fromEntries(
     Object.entries(raw.headers).filter(([name]) => readAfterwards.includes(name)),

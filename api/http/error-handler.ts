@@ -10,6 +10,13 @@ import { describeInvalidRequest } from './invalid-fields.ts';
 import { OverloadError } from './overload.ts';
 import { jsonHeaders } from './security-headers.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The error that it was answered with; null for none. */
+    refusal: ServiceError | null;
+  }
+}
+
 /** The body of every error response. Messages may quote a client or a processor, so secrets and card numbers are masked. */
 export function errorBody(error: ServiceError): { error: { message: string; code: ErrorCode } } {
   return { error: { message: redact(error.message), code: error.code } };
@@ -19,8 +26,10 @@ export function errorBody(error: ServiceError): { error: { message: string; code
 export function answerErrors(app: FastifyInstance, log: Logger): void {
   // A line for each refused request would add work under load.
   const warnOfOverload = warnSparingly(log, 'overloaded; requests are refused');
+  app.decorateRequest('refusal', null);
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = toServiceError(invalidRequest(error, request) ?? error);
+    request.refusal = answer;
     if (answer instanceof OverloadError) warnOfOverload(answer);
     else logFailure(request.log, answer, error);
     return sendError(reply, answer);

@@ -9,7 +9,12 @@ const maxPathLength = 200;
 
 /** The query is not logged. Escapes in the path are resolved, because they would hide a key or card number from masking. */
 function loggedRequest({ method, url, ip }: FastifyRequest): Record<string, unknown> {
-  return { method, path: unescaped(url.split('?')[0] ?? '').slice(0, maxPathLength), remoteAddress: ip };
+  return { method, path: pathOf(url), remoteAddress: ip };
+}
+
+/** The path of a request as it is recorded, before it is redacted. */
+export function pathOf(url: string): string {
+  return unescaped(url.split('?')[0] ?? '').slice(0, maxPathLength);
 }
 
 function unescaped(path: string): string {

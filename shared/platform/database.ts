@@ -8,6 +8,7 @@ import { loadSettings, type Settings } from './config.ts';
 export type {
   ApiKey,
   AuditLog,
+  FailedRequest,
   IdentityProvider,
   Invitation,
   NotificationChannel,

@@ -18,12 +18,13 @@ const prefixes = [
   'wrk',
   'bat',
   'chn',
+  'req',
 ] as const;
 
 /**
  * Organization, user, API key, processor account, refund, event, policy, audit log entry, processor event, reconciliation run,
  * reconciliation finding, session, invitation, webhook endpoint, webhook delivery, worker, refund batch,
- * notification channel.
+ * notification channel, HTTP request.
  */
 export type IdPrefix = (typeof prefixes)[number];
 
@@ -39,5 +40,5 @@ export function isId(prefix: IdPrefix, text: string): boolean {
 
 /** The id of an HTTP request, in its response and the log. */
 export function newRequestId(): string {
-  return typeid('req').toString();
+  return newId('req');
 }

@@ -84,6 +84,11 @@ function redactFields(line: string): string {
 /** Matches every text that `redact` changes, and few others. */
 const suspicious = /svc_|[sr]k_|whsec_|_secret_|invite_|reset_|basic|bearer|:\/\/|\d[\d +%-]{12}/i;
 
+/** A value as JSON for people to read, without secret fields, and redacted as a text: a number may be that of a card. */
+export function redactJson(value: unknown): string {
+  return redact(redactLine(redactFields(JSON.stringify(value))).trimEnd());
+}
+
 /** Only strings are redacted: a redacted number would make the line invalid JSON. */
 function redactLine(line: string): string {
   if (!suspicious.test(line)) return line;

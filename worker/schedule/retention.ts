@@ -1,4 +1,5 @@
 import type { Dependencies } from '#shared/dependencies.ts';
+import { failedRequestDays } from '#shared/organizations/failed-requests.ts';
 import { maxFourEyesDays } from '#shared/organizations/organization-settings.ts';
 import { failuresKeptMs } from '#shared/people/sign-in/lockout.ts';
 import { Prisma } from '#shared/platform/database.ts';
@@ -50,6 +51,7 @@ export const retention = {
   expireSessions: expiring(['session', 'expires_at', 0], ['lockout', 'last_failed_at', failuresKeptMs]),
   // States that last longer cause another notification. It is deleted whether or not it could be sent.
   expireNotifications: expiring(['notification', 'created_at', 30 * dayMs], ['mailed_link', 'expires_at', 0]),
+  expireFailedRequests: expiring(['failed_request', 'created_at', failedRequestDays * dayMs]),
   expireReconciliations,
   expireBatches,
   expireWebhooks,

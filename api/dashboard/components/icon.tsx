@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 /** The icons in use, by their names in `@primer/octicons`. */
 const names = [
   ...(['home', 'undo', 'checklist', 'alert', 'law', 'pulse', 'gear', 'person', 'search', 'book'] as const),
-  ...(['three-bars', 'key', 'plug', 'inbox', 'credit-card', 'webhook', 'history'] as const),
+  ...(['three-bars', 'key', 'plug', 'inbox', 'credit-card', 'webhook', 'history', 'x-circle'] as const),
   ...(['arrow-switch', 'rows', 'copy', 'people'] as const),
 ];
 

@@ -30,6 +30,13 @@ const sections = {
   policies: { label: 'Policies', path: '/policies', icon: 'law' },
   'api-keys': { label: 'API keys', path: '/settings/api-keys', icon: 'key', group: 'Developers' },
   webhooks: { label: 'Webhooks', path: '/webhooks', icon: 'webhook', role: 'operator', group: 'Developers' },
+  'failed-requests': {
+    label: 'Failed requests',
+    path: '/failed-requests',
+    icon: 'x-circle',
+    role: 'operator',
+    group: 'Developers',
+  },
   health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator', group: 'Operations' },
   reconciliation: {
     label: 'Reconciliation',

@@ -112,11 +112,16 @@ async function eraseFromAuditLog(
           AND (detail->'filter'->'metadata'->>erased.key = erased.value OR detail->'filter'->>'q' = erased.value))`;
 }
 
-/** What processors sent about the refunds and their payments, and what receivers of webhooks responded. */
+/** What processors sent about the refunds and their payments, what receivers of webhooks responded, and requests that failed. */
 async function eraseWhatOthersSent(tx: DatabaseTransaction, refundIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE reconciliation_finding SET facts = facts - 'message'
     WHERE refund_id = ANY(${[...refundIds]}) AND facts ? 'message'`;
+  await tx.$executeRaw`
+    DELETE FROM failed_request AS request USING refund
+    WHERE refund.id = ANY(${[...refundIds]}) AND request.organization_id = refund.organization_id
+      AND (request.refund_id = refund.id OR strpos(request.path, refund.id) > 0
+        OR strpos(concat_ws(' ', request.path, request.message, request.body), refund.transaction_id) > 0)`;
   // All of them are locked, so that none begins an attempt with what is erased here. The response of one under way is not kept.
   await tx.$executeRaw`
     WITH locked AS MATERIALIZED (

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Role } from '#shared/platform/database.ts';
-import { newId } from '#shared/platform/ids.ts';
+import { newId, newRequestId } from '#shared/platform/ids.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type FormOptions, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
@@ -27,7 +27,10 @@ const rules: [route: RegExp, access: Access][] = [
   ],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
   [/^POST \/(settings|policies|webhooks)\b/, 'admin'],
-  [/^GET \/(health|processor-events|reconciliation|webhooks|(refunds|batches)\/new)\b/, 'operator'],
+  [
+    /^GET \/(health|failed-requests|processor-events|reconciliation|webhooks|(refunds|batches)\/new)\b/,
+    'operator',
+  ],
   [/^POST \/(refunds|batches|approvals|reconciliation)\b/, 'operator'],
   [/^GET ($|\/(payments|policies|search|refunds|batches|approvals|settings)\b)/, 'viewer'],
 ];
@@ -206,12 +209,27 @@ async function pagesOfSomething(): Promise<Record<string, string>> {
       ...{ windowEnd: new Date(), startedAt: new Date(), finishedAt: new Date() },
     },
   });
+  const requestId = newRequestId();
+  await db.failedRequest.create({
+    data: {
+      ...{ id: requestId, organizationId: service.organization.id, environment: 'test', apiKeyId: 'key_1' },
+      ...{
+        operation: 'GET /v1/refunds',
+        path: '',
+        status: 400,
+        code: '',
+        message: '',
+        createdAt: new Date(),
+      },
+    },
+  });
   const { id: keyId } = await service.newKey({ agentLimits: { currency: 'usd' } });
   return {
     '/settings/accounts/:accountId': `/settings/accounts/${accountId}`,
     '/settings/accounts/:accountId/credentials': `/settings/accounts/${accountId}/credentials`,
     '/settings/accounts/:accountId/metadata': `/settings/accounts/${accountId}/metadata`,
     '/settings/api-keys/:keyId': `/settings/api-keys/${keyId}`,
+    '/failed-requests/:requestId': `/failed-requests/${requestId}`,
     '/reconciliation/:runId': `/reconciliation/${runId}`,
     '/policies/edit': '/policies/edit?name=Default+30-day+policy',
     '/webhooks/:endpointId': `/webhooks/${endpointId}`,

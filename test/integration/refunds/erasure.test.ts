@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { beginErasure } from '#shared/audit/erasure.ts';
 import type { Refund } from '#shared/platform/database.ts';
-import { newId } from '#shared/platform/ids.ts';
+import { newId, newRequestId } from '#shared/platform/ids.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { findErasable } from '#shared/refunds/decisions/erase.ts';
@@ -128,6 +128,10 @@ async function storeEverywhere(): Promise<{ paid: Awaited<ReturnType<typeof crea
     where: { id: paid.id },
     data: { failureCode: 'x', failureMessage: customer.text },
   });
+  const request = { ...owner(), apiKeyId: 'key_1', operation: 'POST /v1/refunds', path: '/v1/refunds' };
+  const refusal = { status: 400, code: 'validation_error', message: '', createdAt: clock.now() };
+  const body = JSON.stringify({ transactionId, metadata });
+  await db.failedRequest.create({ data: { ...request, ...refusal, id: newRequestId(), body } });
   await wholeText(auditedExport(service.deps, exportOf({ metadata: { customer: customer.text } })));
   await wholeText(auditedExport(service.deps, exportOf({ q: customer.text })));
   return { paid, rejected };
@@ -139,6 +143,7 @@ test('erasing by metadata leaves nothing of a customer, and all books and timeli
   await untilStatus(service, other, 'completed');
   expect(await found()).toEqual([
     'public.audit_log.detail',
+    'public.failed_request.body',
     'public.reconciliation_finding.facts',
     'public.refund.failure_message',
     'public.refund.metadata',

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '#shared/platform/ids.ts';
+import { newId, newRequestId } from '#shared/platform/ids.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { newEmail } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
@@ -79,6 +79,28 @@ test('deletes sessions, sign-in failures and invitations when they no longer cou
   await retention.expireInvitations(service.deps);
   expect([await db.session.count(), await db.lockout.count()]).toEqual([1, 1]);
   expect(await db.invitation.findMany()).toMatchObject([{ expiresAt: recent }]);
+});
+
+test('deletes failed requests after 7 days, not earlier', async () => {
+  const { db } = service.deps;
+  const { id: organizationId } = service.organization;
+  const request = {
+    organizationId,
+    environment: 'test' as const,
+    apiKeyId: 'key_1',
+    operation: '',
+    path: '',
+  };
+  const refusal = { status: 400, code: 'validation_error', message: '' };
+  for (const createdAt of [ago(7 * dayMs + hourMs), ago(7 * dayMs - hourMs)]) {
+    await db.failedRequest.create({ data: { ...request, ...refusal, id: newRequestId(), createdAt } });
+  }
+  await retention.expireFailedRequests(service.deps);
+  const [kept, ...others] = await db.failedRequest.findMany();
+  expect([kept?.createdAt.getTime(), others]).toEqual([
+    expect.toSatisfy((at) => at > ago(7 * dayMs).getTime()),
+    [],
+  ]);
 });
 
 describe('webhooks to endpoints', () => {

@@ -6,6 +6,7 @@ import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
+import { waitFor } from '../wait-for.ts';
 import { addPerson } from './dashboard-browser.ts';
 import type { DashboardStage, Visitor } from './dashboard-stage.ts';
 
@@ -333,6 +334,13 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-new-braintree': open('/settings/accounts/new/braintree'),
     'settings-credentials': open(stripe('/credentials')),
     'settings-sent-metadata': open(stripe('/metadata')),
+    'failed-requests': open('/failed-requests'),
+    'failed-request': open(async () => {
+      const { headers } = await service.call('GET', '/v1/refunds?limit=0');
+      const id = String(headers['x-request-id']);
+      await waitFor('its record', () => service.deps.db.failedRequest.findUnique({ where: { id } }));
+      return `/failed-requests/${id}`;
+    }),
     'settings-customer-texts': open('/settings/customer-texts'),
     'settings-notifications': open('/settings/notifications', {}, async (page) => {
       await page.getByLabel('Webhook URL').fill('https://hooks.example.com/services/1');
