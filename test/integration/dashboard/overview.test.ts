@@ -8,7 +8,8 @@ import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
 
-const service = useService();
+// Six pages at once, none of which waits for another one.
+const service = useService({ settings: { DASHBOARD_POOL_SIZE: 7 } });
 const signedIn = async (organizationId?: string) =>
   (await signInMember(service, 'viewer', organizationId)).visitor;
 
