@@ -26,8 +26,6 @@ export function errorBody(error: ServiceError): { error: { message: string; code
 export function answerErrors(app: FastifyInstance, log: Logger): void {
   // A line for each refused request would add work under load.
   const warnOfOverload = warnSparingly(log, 'overloaded; requests are refused');
-  // The queue board has a handler of its own, within one that has decorated already.
-  if (!app.hasRequestDecorator('refusal')) app.decorateRequest('refusal', null);
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = toServiceError(invalidRequest(error, request) ?? error);
     request.refusal = answer;

@@ -61,6 +61,7 @@ export function createHttpApp(deps: ApiDependencies): Api {
     schemaController: zodSchemas,
   }).withTypeProvider();
   app.decorate('deps', deps);
+  app.decorateRequest('refusal', null);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();

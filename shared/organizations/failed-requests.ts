@@ -30,12 +30,12 @@ export async function storeFailedRequest(db: Database, request: FailedRequest): 
   await db.$executeRaw`
     INSERT INTO failed_request (id, organization_id, environment, api_key_id, operation, path, status, code, message, body, refund_id, created_at)
     SELECT ${id}, ${organizationId}, ${environment}::environment, ${apiKeyId}, ${operation}, ${path}, ${status}::int, ${code},
-      ${message}, ${body}, ${refundId}, ${createdAt}
+      ${message}, ${body}, ${refundId}, ${createdAt}::timestamptz
     FROM (
       SELECT count(*) AS stored, count(*) FILTER (WHERE operation = ${operation} AND code = ${code}) AS alike,
         coalesce(sum(octet_length(path) + octet_length(message) + coalesce(octet_length(body), 0)), 0) AS bytes
       FROM failed_request
-      WHERE organization_id = ${organizationId} AND environment = ${environment}::environment AND created_at >= ${today}) AS today
+      WHERE organization_id = ${organizationId} AND environment = ${environment}::environment AND created_at >= ${today}::timestamptz) AS today
     WHERE stored < ${all} AND alike < ${alike} AND bytes + ${size}::int <= ${bytes}`;
 }
 
@@ -68,10 +68,9 @@ export async function failedRequestValues(
   db: Database,
   owner: Owner,
 ): Promise<{ apiKeyIds: string[]; operations: string[]; codes: string[] }> {
-  const found = await db.failedRequest.findMany({
+  const found = await db.failedRequest.groupBy({
+    by: ['apiKeyId', 'operation', 'code'],
     where: ownedBy(owner),
-    distinct: ['apiKeyId', 'operation', 'code'],
-    select: { apiKeyId: true, operation: true, code: true },
   });
   const valuesOf = (of: (one: (typeof found)[number]) => string) => [...new Set(found.map(of))].toSorted();
   return {

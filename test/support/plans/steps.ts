@@ -10,8 +10,13 @@ import { replayPolicies } from '#shared/insights/replay.ts';
 import { kindsByRole, kindsOfChannel } from '#shared/notifications/kinds.ts';
 import { noteOccasions, readOccasions } from '#shared/notifications/occasions.ts';
 import { claimNotifications, endMessage, retryMessage } from '#shared/notifications/outbox.ts';
+import {
+  failedRequestValues,
+  findFailedRequests,
+  storeFailedRequest,
+} from '#shared/organizations/failed-requests.ts';
 import { hashApiKey } from '#shared/organizations/find-api-key.ts';
-import { newId } from '#shared/platform/ids.ts';
+import { newId, newRequestId } from '#shared/platform/ids.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { noteRateLimit } from '#shared/processors/accounts/rate-limits.ts';
@@ -506,6 +511,16 @@ export function stepsOf(
         await retryMessage(db, claimed?.messageId ?? id);
         await endMessage(db, claimed?.messageId ?? id, true);
       },
+    },
+    'a failed request': within(1, [], async () => {
+      const request = { ...owner, id: newRequestId(), apiKeyId: organization.keys.test.id, refundId: id };
+      const refusal = { status: 400, code: 'validation_error', message: '', createdAt: new Date() };
+      const what = { operation: 'POST /v1/refunds', path: '/v1/refunds', body: '{}' };
+      await storeFailedRequest(db, { ...request, ...refusal, ...what });
+    }),
+    'lists of failed requests': async () => {
+      await findFailedRequests(db, owner, { code: 'validation_error' }, null, 50);
+      await failedRequestValues(db, owner);
     },
     'lists of deliveries': async () => {
       for (const status of ['', '?status=pending', '?status=failed'])
