@@ -34,7 +34,8 @@ function Field({ name, label, hint, problem, children }: FieldProps) {
   );
 }
 
-function HintAndProblem({ name, hint, problem }: Pick<FieldProps, 'name' | 'hint' | 'problem'>) {
+/** What stands below an input or a group of inputs. */
+export function HintAndProblem({ name, hint, problem }: Pick<FieldProps, 'name' | 'hint' | 'problem'>) {
   return (
     <>
       {hint === undefined ? null : (

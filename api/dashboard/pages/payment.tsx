@@ -9,6 +9,7 @@ import { toDecimal } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { type PublicPayment, viewPayment } from '#shared/refunds/requests/view-payment.ts';
 import { ButtonLink } from '../components/button.tsx';
+import { Fields } from '../components/fields.tsx';
 import { Form, HiddenFields } from '../components/form.tsx';
 import { Empty, Notice } from '../components/notice.tsx';
 import { type Context, contextOf, useMember } from '../http/access.ts';
@@ -19,6 +20,7 @@ import { inMoney } from '../words/numbers.ts';
 import { entryChoices, entrySchema } from './refunds/create-entry.ts';
 import { PaymentCard, PaymentRefunds } from './refunds/facts.tsx';
 import { metadataText, namedColumns } from './refunds/metadata-columns.tsx';
+import { MetadataFields } from './refunds/metadata-entry.tsx';
 
 /** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
 export function paymentPage(scope: Api, deps: ApiDependencies): void {
@@ -129,7 +131,7 @@ function RefundForm({ payment }: PaymentPageProps) {
   const kept = namedColumns(refundColumns).flatMap(({ keys }) => earlierValue(refunds, keys));
   const remaining = BigInt(payment.remaining);
   const known = { transactionId, currency, processor, step: 'check', formKey: randomUUID() };
-  const metadata = kept.length === 0 ? '' : JSON.stringify(Object.fromEntries(kept));
+  const metadata = JSON.stringify(Object.fromEntries(kept));
   const schema = z.object({
     amount: entrySchema.shape.amount.meta({
       title: `Amount in ${currency.toUpperCase()}`,
@@ -137,17 +139,12 @@ function RefundForm({ payment }: PaymentPageProps) {
     }),
     reason: entrySchema.shape.reason,
   });
-  const initial = { amount: toDecimal(remaining, currency) };
+  const initial = { amount: toDecimal(remaining, currency), metadata };
   return (
-    <Form
-      to="/refunds/new"
-      submit="Review"
-      title="Refund"
-      schema={schema}
-      choices={entryChoices}
-      initial={initial}
-    >
-      <HiddenFields values={{ ...known, metadata }} />
+    <Form to="/refunds/new" submit="Review" title="Refund" initial={initial}>
+      <HiddenFields values={known} />
+      <Fields schema={schema} choices={entryChoices} />
+      <MetadataFields />
     </Form>
   );
 }

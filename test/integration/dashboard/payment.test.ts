@@ -68,9 +68,13 @@ test('the form keeps order and customer of earlier refunds of the payment', asyn
     const body = { transactionId, amount: 100, reason: 'other', metadata };
     await service.call('POST', '/v1/refunds', { body, headers: { prefer: 'respond-async' } });
   }
-  const form = new Map(
-    sentForm((await pageFor('operator', `/payments/${transactionId}`)).text, /refunds\/new/),
-  );
+  const { text } = await pageFor('operator', `/payments/${transactionId}`);
+  for (const [label, value] of [
+    ['Order', 'SO-7'],
+    ['Customer', 'cus_7'],
+  ])
+    expect(text).toMatch(new RegExp(`${label}</label><input[^>]* value="${value}"`));
+  const form = new Map(sentForm(text, /refunds\/new/));
   expect(JSON.parse(form.get('metadata') ?? '')).toEqual({ order_id: 'SO-7', customer: 'cus_7' });
 });
 

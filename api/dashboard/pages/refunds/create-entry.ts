@@ -1,38 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { readStrictJson } from '#api/http/strict-json.ts';
 import { currencies } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { checkMetadata } from '#shared/refund-request/metadata.ts';
 import { refundReasons } from '#shared/refund-request/reasons.ts';
 import { readAmount } from '../../words/numbers.ts';
 import { type Choices, currencyChoices, processorChoices, reasonChoices } from '../../words/words.ts';
+import { metadataFields, metadataOf } from './metadata-entry.tsx';
 import { optionFields, optionsIn } from './refund-options.tsx';
-
-const metadataField = z
-  .string()
-  .default('')
-  .transform((text, context) => {
-    if (text.trim() === '') return null;
-    const reading = readStrictJson(text);
-    const problem = reading.kind === 'invalid' ? reading.problem : metadataProblem(reading.value);
-    if (reading.kind === 'valid' && problem === null) return reading.value as Record<string, unknown>;
-    context.addIssue({ code: 'custom', message: problem ?? '' });
-    return z.NEVER;
-  })
-  .meta({
-    title: 'Metadata (optional)',
-    description: 'A JSON object stored with the refund: {"ticket": "T-1001"}. Do not include card numbers.',
-    type: 'object',
-  });
-
-function metadataProblem(value: unknown): string | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? checkMetadata(value as Record<string, unknown>)
-    : 'must be an object, such as {"ticket": "T-1001"}';
-}
 
 const optionalText = z
   .string()
@@ -42,7 +18,7 @@ const optionalText = z
 
 const notAnId = 'Enter the ID as the processor shows it, without spaces.';
 
-/** The form: the amount in decimals of the currency, the metadata as JSON. The form of a payment's page has no metadata. */
+/** The form: the amount in decimals of the currency. */
 export const entrySchema = z.object({
   /** Makes submitting the form twice create one refund. */
   formKey: z.uuid().catch(() => randomUUID()),
@@ -76,7 +52,7 @@ export const entrySchema = z.object({
     maxLength: 255,
   }),
   ...optionFields,
-  metadata: metadataField,
+  ...metadataFields,
 });
 
 /** The words of what can be chosen. */
@@ -88,22 +64,18 @@ export const entryChoices: Readonly<Record<string, Choices>> = {
 
 type Entries = z.output<typeof entrySchema>;
 
-/** A valid entry; its amount is positive and in minor units. */
-export type RefundEntry = ReturnType<typeof withAmount>;
+/** A valid entry; its amount is positive and in minor units, its metadata whole. */
+export type RefundEntry = ReturnType<typeof entryOf>;
 
-/** @throws ServiceError validation_error for another amount. */
-export function withAmount({
-  amount: text,
-  processor,
-  step: _,
-  reverseTransfer,
-  refundApplicationFee,
-  ...entries
-}: Entries) {
+/** @throws ServiceError validation_error for another amount, and for metadata that cannot be stored. */
+export function entryOf({ amount: text, processor, step: _, ...entered }: Entries) {
+  const { reverseTransfer, refundApplicationFee, metadataKey, metadataValue, ...entries } = entered;
   const options = optionsIn({ reverseTransfer, refundApplicationFee });
+  const metadata = metadataOf({ metadata: entries.metadata, metadataKey, metadataValue });
+  if (typeof metadata === 'string') throw problemAt('metadata', metadata);
   const read = readAmount(text, entries.currency);
   if (read.kind === 'amount' && read.amount > 0n)
-    return { ...entries, processor, amount: read.amount, ...(options && { options }) };
+    return { ...entries, metadata, processor, amount: read.amount, ...(options && { options }) };
   throw problemAt('amount', read.kind === 'problem' ? read.problem : 'Must be more than 0.');
 }
 

@@ -14,6 +14,7 @@ import { Frame } from '../../layout/frame.tsx';
 import { type Choices, reasonWords } from '../../words/words.ts';
 import { entryChoices, entrySchema, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentCard } from './facts.tsx';
+import { MetadataFields } from './metadata-entry.tsx';
 import { OptionFields } from './refund-options.tsx';
 
 const path = '/refunds/new';
@@ -46,7 +47,7 @@ export function CreateForm({ known, accounts, hasConnected }: CreateFormProps) {
         {fields(['reason', 'processor'])}
         {accounts.length > 0 ? fields(['account']) : null}
         {hasConnected ? fields(['connectedAccount']) : null}
-        {fields(['metadata'])}
+        <MetadataFields />
         <p class="hint muted small">You can review the payment before the refund is created.</p>
       </Form>
     </Frame>
@@ -67,8 +68,10 @@ interface CreateReviewProps {
 /** The second step: the payment and the policy decision, before anything is created. */
 export function CreateReview({ body, entry, payment, processor, verdict }: CreateReviewProps) {
   const { formKey } = entry;
-  // The options are chosen here.
-  const { step: _, reverseTransfer: __, refundApplicationFee: ___, ...shape } = entrySchema.shape;
+  const metadata = entry.metadata === null ? '' : JSON.stringify(entry.metadata);
+  // The options are chosen here, and the metadata is whole.
+  const { step: _, reverseTransfer: __, refundApplicationFee: ___, ...others } = entrySchema.shape;
+  const { metadataKey: _key, metadataValue: _value, ...shape } = others;
   const fields = Object.keys(shape).map((name) => [name, entered(body, name)]);
   const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
@@ -90,7 +93,7 @@ export function CreateReview({ body, entry, payment, processor, verdict }: Creat
       <form {...postedTo(useAddress(path))} class="stack">
         <CsrfField />
         {payment && <OptionFields {...payment} />}
-        <HiddenFields values={{ ...Object.fromEntries(fields), formKey }} />
+        <HiddenFields values={{ ...Object.fromEntries(fields), metadata, formKey }} />
         <div class="row">
           {verdict === null || verdict.eligible || !verdict.enforced ? (
             <Submit kind="primary" name="step" value="confirm">

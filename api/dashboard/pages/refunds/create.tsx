@@ -16,7 +16,7 @@ import { entered, type FormProblems, problemsOf, readForm } from '../../http/for
 import { leadTo, page, type Redirect } from '../../http/page.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { accountsToChoose } from './account-choices.ts';
-import { entrySchema, problemAt, type RefundEntry, withAmount } from './create-entry.ts';
+import { entryOf, entrySchema, problemAt, type RefundEntry } from './create-entry.ts';
 import { CreateForm, CreateReview } from './create-form.tsx';
 
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
@@ -43,7 +43,7 @@ export function createRefundPages(scope: Api, deps: ApiDependencies): void {
       }
       const next = entries.step === 'confirm' ? create : review;
       try {
-        return await next(deps, request, withAmount(entries));
+        return await next(deps, request, entryOf(entries));
       } catch (error) {
         if (isFinal(error)) request.body = { ...Object(body), formKey: '' };
         throw error;
@@ -75,7 +75,7 @@ async function entryLike(
   return {
     ...{ transactionId, currency, reason, processor, account },
     amount: offered > 0n ? toDecimal(offered, currency) : '',
-    metadata: metadata === null ? '' : JSON.stringify(metadata, null, 2),
+    metadata: metadata === null ? '' : JSON.stringify(metadata),
   };
 }
 
@@ -84,7 +84,7 @@ async function isWithinThreshold(deps: ApiDependencies, request: FastifyRequest)
   const reading = readForm(entrySchema, request.body);
   if (request.method === 'GET' || reading.kind === 'invalid' || reading.value.step !== 'confirm') return true;
   try {
-    const { verdict } = await decide(deps, request, withAmount(reading.value));
+    const { verdict } = await decide(deps, request, entryOf(reading.value));
     const { policies } = await deps.lookups.setUp(contextOf(request).owner);
     const policy = policies.find(({ name }) => name === verdict?.policyName);
     return policy?.approvalAbove?.dashboard != null && verdict?.approvalRequired === false;

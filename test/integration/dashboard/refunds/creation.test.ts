@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import type { Page } from '#test/support/dashboard/dashboard-visitor.ts';
+import { type SentField, sentForm } from '#test/support/dashboard/sent-form.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
@@ -41,6 +42,23 @@ async function review(fields: Fields): Promise<Page> {
 
 async function confirm(fields: Fields, checked: Page): Promise<Page> {
   return await operator.visitor.post(url, { ...fields, formKey: formKeyOf(checked), step: 'confirm' });
+}
+
+/** A form with other values of its metadata, by key; those of new keys are entered in its free rows. */
+function withMetadata(form: readonly SentField[], values: Fields): SentField[] {
+  const open = new Map(Object.entries(values));
+  let key = '';
+  return form.map(([name, value]): SentField => {
+    if (name === 'metadataKey') {
+      const [next = ''] = [...open.keys()].filter((each) => !form.some(([, other]) => other === each));
+      key = value === '' ? next : value;
+      return [name, key];
+    }
+    if (name !== 'metadataValue' || !open.has(key)) return [name, value];
+    const entered = open.get(key) ?? '';
+    open.delete(key);
+    return [name, entered];
+  });
 }
 
 const refundsOf = async (transactionId: string) =>
@@ -95,8 +113,59 @@ test.each([
   const field = (name: string) => new RegExp(`id="${name}"[^>]* value(?:="([^"]*)")?`).exec(text)?.[1] ?? '';
   expect([field('transactionId'), field('amount')]).toEqual([transactionId, shown]);
   expect(text).toMatch(/<option value="wrong_product" selected|<option selected value="wrong_product"/);
-  const [, written = ''] = /<textarea[^>]*>([^<]*)/.exec(text) ?? [];
-  expect(JSON.parse(written.replaceAll('&quot;', '"'))).toEqual(metadata);
+  const form = sentForm(text, /refunds\/new/);
+  expect(form).toContainEqual(['metadataValue', 'T-7']);
+  const reviewed = await operator.visitor.post(url, form);
+  await operator.visitor.post(url, [...sentForm(reviewed.text, /refunds\/new/), ['step', 'confirm']]);
+  const repeated = (await refundsOf(transactionId)).find(({ id }) => id !== made.data.id);
+  expect(repeated?.metadata).toEqual(metadata);
+});
+
+test('a refund has what is entered for the columns of the organization and in rows, and keeps the rest as it is', async () => {
+  const { id } = service.organization;
+  const refundColumns = ['store', 'ticket'];
+  await service.deps.db.organization.update({ where: { id }, data: { refundColumns } });
+  onTestFinished(async () => {
+    await service.deps.db.organization.update({ where: { id }, data: { refundColumns: [] } });
+  });
+  const kept = { ticket: 4711, seats: [3], note: 'old', paid: true, 'lines ': 'a\nb' };
+  const transactionId = await newPayment(service);
+  const known = new URLSearchParams({ ...refundOf(transactionId), metadata: JSON.stringify(kept) });
+  const { text } = await operator.visitor.get(`${url}?${known}`);
+  expect(text).toContain('Not changed here: seats, lines ');
+  const rows = { store: 'Bern', note: '', paid: 'false', order_id: ' SO-7 ' };
+  const form = withMetadata(sentForm(text, /refunds\/new/), rows);
+  const reviewed = await operator.visitor.post(url, form);
+  await operator.visitor.post(url, [...sentForm(reviewed.text, /refunds\/new/), ['step', 'confirm']]);
+  const [refund] = await refundsOf(transactionId);
+  const { ticket, seats, 'lines ': lines } = kept;
+  const entered = { store: 'Bern', paid: 'false', order_id: 'SO-7' };
+  expect(refund?.metadata).toEqual({ ticket, seats, 'lines ': lines, ...entered });
+});
+
+test.each([
+  ['a value without a name', [['', 'x']], 'Enter a name for each value.'],
+  [
+    'a name that is entered twice',
+    [
+      ['a', 'x'],
+      ['a', 'y'],
+    ],
+    'Enter a once.',
+  ],
+  ['a name that is too long', [['k'.repeat(41), 'x']], 'Keys must have 1 to 40 characters.'],
+] as const)('shows %s as a problem of the metadata, and keeps the rows', async (_what, rows, problem) => {
+  const form = sentForm((await operator.visitor.get(url)).text, /refunds\/new/);
+  const pairs = rows.flatMap(([key, value]): SentField[] => [
+    ['metadataKey', key],
+    ['metadataValue', value],
+  ]);
+  const known = Object.entries(refundOf(await newPayment(service)));
+  const own = form.filter(([name]) => !known.some(([each]) => each === name));
+  const page = await operator.visitor.post(url, [...own, ...known, ...pairs]);
+  expect(page.status).toBe(400);
+  expect(page.text).toContain(problem);
+  expect(sentForm(page.text, /refunds\/new/)).toEqual(expect.arrayContaining(pairs));
 });
 
 describe('a form', () => {
