@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { extname, join, resolve } from 'node:path';
 
 // `npm run build` compiles the service into dist/. Arguments: another folder, and further options of the compiler.
 
@@ -17,6 +17,11 @@ for (const part of ['dashboard', 'reference']) {
   const assets = join('api', part, 'assets');
   cpSync(join(root, assets), join(folder, assets), { recursive: true });
 }
+// The guides of the reference are pages of the documentation.
+cpSync(join(root, 'docs'), join(folder, 'docs'), {
+  recursive: true,
+  filter: (source) => ['', '.md'].includes(extname(source)),
+});
 
 // Node looks for what starts with # in the nearest package.json. In this one it finds the compiled files.
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -1,5 +1,5 @@
-/** The guides that precede the operations in the reference. */
-export const introduction = `
+/** What the reference begins with; its guides say the rest. */
+export const overview = `
 Refunds of payments that are held at a payment processor. Money moves at most once per refund, and no refund is lost.
 
 Amounts are whole numbers in the smallest unit of the currency (1050 is 10.50 USD, 1050 JPY is 1050 yen).
@@ -14,6 +14,11 @@ curl https://refunds.example.com/v1/refunds -H "Authorization: Bearer svc_test_.
 
 \`svc_live_...\` moves money, \`svc_test_...\` never does. Each operation names the scopes that it needs. An unknown, expired or
 revoked key gets 401 \`invalid_api_key\`, a key without the scope 403 \`insufficient_scope\`.
+`.trim();
+
+/** What precedes the operations in the OpenAPI document. */
+export const introduction = `
+${overview}
 
 ## Idempotency
 

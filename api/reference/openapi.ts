@@ -23,6 +23,7 @@ import { describeWebhooks } from './webhooks.ts';
 
 /** The parts of an OpenAPI document that are changed here. */
 interface OpenApiDocument {
+  info: object;
   paths?: Record<string, Record<string, Operation>>;
   webhooks?: Record<string, unknown>;
   components?: { schemas?: Record<string, JsonSchema>; headers?: typeof headers };
@@ -44,8 +45,9 @@ interface Operation {
 /** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
 export async function openApi(app: FastifyInstance, routes: readonly DescribedRoute[]): Promise<void> {
   // All responses share these bytes, so that it costs nothing that many clients do not read theirs.
-  const document = Buffer.from(JSON.stringify(await documentOf(routes)));
-  referencePage(app);
+  const described = await documentOf(routes);
+  const document = Buffer.from(JSON.stringify(described));
+  referencePage(app, described);
   app.get('/openapi.json', async (_request, reply) => reply.type('application/json').send(document));
 }
 

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { readGuides } from './guides.ts';
+import { overview } from './introduction.ts';
 
 const assets = join(import.meta.dirname, 'assets');
 const { resolve } = createRequire(import.meta.url);
@@ -46,8 +48,11 @@ const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves `/docs`, the reference for people, which shows `/openapi.json`. */
-export function referencePage(app: FastifyInstance): void {
+/** Serves `/docs`, the reference for people: an OpenAPI document, with guides in place of its introduction. */
+export function referencePage(app: FastifyInstance, document: { info: object }): void {
+  const info = { ...document.info, description: `${overview}\n\n${readGuides()}` };
+  const shown = Buffer.from(JSON.stringify({ ...document, info }));
+  app.get('/docs/reference.json', async (_request, reply) => reply.type('application/json').send(shown));
   app.get('/docs', async (_request, reply) =>
     reply.header('content-security-policy', contentPolicy).type('text/html; charset=utf-8').send(page),
   );

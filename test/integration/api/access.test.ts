@@ -47,7 +47,9 @@ const rows: Row[] = [
 /** Every other route, by who may use it. Dashboard pages have tables of their own in `test/integration/dashboard`. */
 const open = [
   ...['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs'],
-  ...['reference.js', 'start.js', 'reference.css', 'favicon.svg'].map((file) => `GET /docs/${file}`),
+  ...['reference.js', 'start.js', 'reference.css', 'reference.json', 'favicon.svg'].map(
+    (file) => `GET /docs/${file}`,
+  ),
   // Leads to the dashboard.
   'GET /',
   // Braintree sends an unsigned challenge, which is answered with a signature.

@@ -187,6 +187,22 @@ describe('the documentation page', () => {
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
   });
 
+  test('has the guides, each heading with an address of its own, to which their links lead', async () => {
+    const shown = (await service.app.inject('/docs/reference.json')).json();
+    expect(shown).toEqual({ ...document, info: { ...document.info, description: expect.any(String) } });
+    const { description } = shown.info;
+    for (const title of ['Using the API', 'Test payments', 'Verify a signature', 'TypeScript client'])
+      expect(description).toMatch(new RegExp(`^##+ ${title}$`, 'm'));
+    const headings = [...description.matchAll(/^##+ (.+)$/gm)].map(([, heading = '']) => heading);
+    // The page leaves other characters out of an address in one place alone, and does not tell equal ones apart.
+    expect(headings.filter((heading) => !/^[\w -]+$/.test(heading))).toEqual([]);
+    expect(headings).toEqual([...new Set(headings)]);
+    const addresses = headings.map((heading) => heading.toLowerCase().replaceAll(' ', '-'));
+    const links = [...description.matchAll(/\]\((?!https?:)([^)]*)\)/g)].map(([, link = '']) => link);
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter((link) => !addresses.includes(link.replace('#description/', '')))).toEqual([]);
+  });
+
   test('has a sample for every method of the TypeScript client that sends one request', () => {
     const sources = served.operations.flatMap(
       ({ operation }) => (operation as ParsedJson)['x-codeSamples'] ?? [],

@@ -35,6 +35,22 @@ describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
     expect(complaints.filter((text) => !/^document validation errors|^\[Object/.test(text))).toEqual([]);
   });
 
+  test('samples of the API reference have what the dashboard shows of a key, until someone enters a key', async () => {
+    const page = await browser.open();
+    const create = 'tag/refunds/POST/v1/refunds';
+    const sample = page.locator(`[id$="${create}"] pre`).first();
+    await page.goto(`/docs?key=svc_test_abcdef#${create}`);
+    await sample.waitFor();
+    expect(await sample.textContent()).toContain('Bearer YOUR_SECRET_TOKEN');
+    await page.goto(`/docs?key=svc_test_...CNzG#${create}`);
+    await sample.getByText('svc_test_...CNzG').waitFor();
+    const hidden = sample.locator('.credential-value');
+    const sizeOf = () => hidden.evaluate((element) => getComputedStyle(element).fontSize);
+    expect(await sizeOf()).not.toBe('0px');
+    await page.evaluate(() => dispatchEvent(new Event('input')));
+    expect(await sizeOf()).toBe('0px');
+  });
+
   test('the queue board complies with the content policy', async () => {
     const page = await browser.open();
     await signInAt(page, await addPerson(service, 'owner'));

@@ -57,13 +57,16 @@ function useColumns(view: KeysView): readonly Column<ApiKeySummary>[] {
   return [
     [
       'Key',
-      ({ id, name, lastFour, agentLimits }) => (
+      ({ id, name, lastFour, agentLimits, environment }) => (
         <>
           <bdi>{name}</bdi> <code class="nowrap">...{lastFour}</code>{' '}
           {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
           <Link class="detail small" to={`/refunds?requestedBy=key:${id}`}>
             Refunds<span class="visually-hidden"> of {name === '' ? lastFour : name}</span>
           </Link>
+          <a class="detail small" href={`/docs?key=svc_${environment}_...${lastFour}`}>
+            Samples<span class="visually-hidden"> with {name === '' ? lastFour : name}</span>
+          </a>
           {agentLimits === null ? null : (
             <Link class="detail small" to={`${path}/${id}`}>
               Connect<span class="visually-hidden"> {name === '' ? lastFour : name}</span>

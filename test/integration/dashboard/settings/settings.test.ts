@@ -54,6 +54,13 @@ test('confirms what was done once, on the whole page that follows, by a cookie t
   expect([await isConfirmed(), await isConfirmed()]).toEqual([true, false]);
 });
 
+test('the key list leads to samples with what it shows of a key', async () => {
+  const { plaintext } = await newKey();
+  const { text } = await admin.visitor.get(apiKeys);
+  expect(text).toContain(`href="/docs?key=svc_test_...${plaintext.slice(-4)}"`);
+  expect(text).not.toContain(plaintext);
+});
+
 test('shows no message for words that no redirect leaves', async () => {
   for (const word of ['constructor', '__proto__', '%3Cb%3E']) {
     const cookie = `${admin.visitor.cookie}; refunds_done=${word}`;
