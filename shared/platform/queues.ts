@@ -388,8 +388,10 @@ function postgresConnection(databaseUrl: string | null, listening: number): Queu
     openBackend: createPatientBackend as never,
     check: null,
     lastError: () => null,
-    close: async () =>
-      void (await Promise.race([pool.end(), sleep(longestClosingMs, undefined, { ref: false })])),
+    async close() {
+      if (pool.ending) return;
+      await Promise.race([pool.end(), sleep(longestClosingMs, undefined, { ref: false })]);
+    },
   };
 }
 
