@@ -106,7 +106,7 @@ export function openDependencies(
 }
 
 /** Concurrent reads share statements, so a few connections are enough. */
-const readConnections = 2;
+const readConnections = 4;
 
 /** How long a process that starts waits for the database's time. */
 const clockStartWaitMs = 2_000;

@@ -101,7 +101,7 @@ const settingsSchema = z.object({
   DATABASE_CONNECT_TIMEOUT_MS: count(3_000),
   DATABASE_STATEMENT_TIMEOUT_MS: count(9_000),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
-  DASHBOARD_POOL_SIZE: count(3),
+  DASHBOARD_POOL_SIZE: count(4),
   REDIS_URL: optional,
   REDIS_SENTINELS: optional,
   QUEUE_PREFIX: z
