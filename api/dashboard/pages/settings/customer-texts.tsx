@@ -6,7 +6,7 @@ import { findCustomerTexts, setCustomerTexts } from '#shared/organizations/custo
 import { type CustomerTexts, maxOwnLanguages } from '#shared/refunds/model/customer-texts.ts';
 import { Form } from '../../components/form.tsx';
 import { TextAreaField } from '../../components/inputs.tsx';
-import { actingIn, contextOf, useMember } from '../../http/access.ts';
+import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
 import { page } from '../../http/page.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
@@ -20,7 +20,8 @@ export function customerTextPages(scope: Api, deps: ApiDependencies): void {
   });
   page(scope, path, 'admin', read, CustomerTextsPage).form(
     path,
-    'admin',
+    // Customers may act on it.
+    confirmed('admin'),
     schema,
     async (request, { texts }) => {
       await setCustomerTexts(deps, { ...actingIn(request), json: texts });
