@@ -113,6 +113,8 @@ export async function decideRefund(
     return { ...acceptedUnread, holdSeconds, account, amount, maxAmount: amount, unstored };
   }
   const { payment, verdict, trace } = ruling;
+  const isUnknown = payment.hasTransfer === null || payment.hasApplicationFee === null;
+  if (isUnknown && dependsOnPayment(account, asked)) throw optionsUnverifiable();
   const parts = {
     hasTransfer: payment.hasTransfer ?? false,
     applicationFee: payment.hasApplicationFee ?? false,

@@ -122,6 +122,15 @@ test('options are not taken on trust while the payment cannot be read', async ()
   expect((await askForRefund(service, { transactionId })).status).toBe(200);
 });
 
+test('options are not taken on trust while it is not known what the payment has', async () => {
+  const transactionId = await destinationCharge();
+  await newRefund(service, { transactionId });
+  await service.deps.db.payment.updateMany({ data: { hasTransfer: null, hasApplicationFee: null } });
+  const { status, headers } = await askForRefund(service, { transactionId, options: both });
+  expect([status, headers['retry-after']]).toEqual([503, '5']);
+  expect((await askForRefund(service, { transactionId })).status).toBe(200);
+});
+
 test('a refund waits while the balance of the connected account is too low, and goes on by itself', async () => {
   const transactionId = await destinationCharge();
   await service.sandbox.account(seller, { balance: 0 });
