@@ -269,10 +269,20 @@ async function findPending(
   });
 }
 
-/** Accounts of which an ability is refused, or all, the longest refused first. */
-export async function findRefusedAccounts(db: Database, scope: AttentionScope): Promise<AccountSummary[]> {
+/**
+ * Accounts of which an ability is refused, or all, the longest refused first; connected ones as prisma/functions/accounts/watches_account.sql
+ * says.
+ */
+export async function findRefusedAccounts(
+  db: Database,
+  { organizationId, environment }: AttentionScope,
+): Promise<AccountSummary[]> {
+  const found = await db.$queryRaw<{ id: string }[]>`
+    SELECT id FROM processor_account AS a WHERE misconfigured_at IS NOT NULL AND watches_account(a)
+      AND (${organizationId ?? null}::text IS NULL OR organization_id = ${organizationId ?? null})
+      AND (${environment ?? null}::environment IS NULL OR environment = ${environment ?? null}::environment)`;
   return await db.processorAccount.findMany({
-    where: { ...scope, misconfiguredAt: { not: null } },
+    where: { id: { in: found.map(({ id }) => id) } },
     omit: withoutCredentials,
     orderBy: [{ misconfiguredAt: 'asc' }, { id: 'asc' }],
   });

@@ -52,7 +52,7 @@ const occasions = Prisma.sql`
   SELECT 'attention', a.id, (refused.value->>'since')::timestamptz(3), a.organization_id, a.environment, NULL,
     jsonb_build_object('about', 'ability', 'processor', a.processor, 'name', a.name, 'ability', refused.key)
   FROM processor_account AS a CROSS JOIN LATERAL jsonb_each(a.abilities) AS refused
-  WHERE a.misconfigured_at IS NOT NULL AND refused.value->>'state' = 'refused'
+  WHERE a.misconfigured_at IS NOT NULL AND watches_account(a) AND refused.value->>'state' = 'refused'
     AND (refused.key = 'credentials' OR NOT a.abilities ? 'credentials')
   UNION ALL
   SELECT 'attention', p.id::text, p.disputed_at, p.organization_id, p.environment, NULL,

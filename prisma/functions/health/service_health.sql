@@ -8,8 +8,8 @@
 -- work              per processor and environment: due refunds, those that are due later, and since when the longest due one is that
 --                   no worker has under lease
 -- flagged, pending  refunds per processor and environment that are flagged, and that await approval
--- misconfigured     accounts whose credentials are refused, or one of their abilities, per processor and environment; not for refused
---                   webhooks, which strangers can send
+-- misconfigured     accounts whose credentials are refused, or one of their abilities, per processor and environment, as
+--                   watches_account.sql says; not for refused webhooks, which strangers can send
 -- accounts          as accounts_in_trouble returns them
 -- undelivered_since when the oldest event was created that was not delivered to an endpoint that accepts events; null without one
 CREATE OR REPLACE FUNCTION service_health(processors text[], alive_ms int, most int) RETURNS json
@@ -56,7 +56,7 @@ BEGIN
       ) AS each GROUP BY 1, 2
     ), misconfigured AS MATERIALIZED (
       SELECT processor, environment, count(*) AS accounts FROM (
-        SELECT a.processor, a.environment FROM processor_account AS a WHERE a.misconfigured_at IS NOT NULL
+        SELECT a.processor, a.environment FROM processor_account AS a WHERE a.misconfigured_at IS NOT NULL AND watches_account(a)
           AND (a.abilities = '{}' OR jsonb_path_exists(a.abilities - 'webhooks', '$.* ? (@.state == "refused")'))
         ORDER BY a.processor, a.environment LIMIT most
       ) AS each GROUP BY 1, 2
