@@ -57,7 +57,8 @@ export interface PaymentDependencies extends ProcessorReads {
  * Chooses the account of a payment, and reads the payment at its processor unless it is stored and fresh. A connected account is stored on
  * its first use for what is stored.
  * @returns null when no account has the payment.
- * @throws ServiceError as `chooseAccount` does; validation_error for a connected account that was never used and is refused.
+ * @throws ServiceError as `chooseAccount` does; for a connected account that was never used, validation_error when it is refused and
+ * service_unavailable while it cannot be read.
  */
 export async function findPayment(
   deps: PaymentDependencies,
@@ -85,7 +86,11 @@ async function inUse(
   purpose: Purpose,
   now: Date,
 ): Promise<AccountName> {
-  if (isUnused(account) && found.kind === 'misconfigured') throw notConnected(account, found.failure);
+  if (isUnused(account)) {
+    if (found.kind === 'misconfigured') throw notConnected(account, found.failure);
+    // Whether there is such an account is not known.
+    if (found.kind === 'unreachable') throw unreachable(account.processor, found);
+  }
   const isRecorded =
     found.kind === 'read' ||
     found.kind === 'stored' ||
