@@ -9,7 +9,8 @@
 -- since             when the first of these refunds was left without an answer
 -- refunds, unknown  how many are retried, and of how many it is unknown whether the processor has them
 -- next_attempt_at   when the next of them is due; when all are, the time at which the last one was: nothing was asked since
--- accepts_others    true when the processor has accepted one of the newest refunds of the account since then
+-- accepts_others    true when the processor has accepted a refund of the account since then: one of the newest 50 of a connected account,
+--                   else of those among the newest 500 of its organization
 CREATE OR REPLACE FUNCTION accounts_in_trouble(owner_id text, owner_environment environment, most int, most_refunds int)
 RETURNS TABLE (account_id text, organization_id text, environment environment, processor text, name text, since timestamptz, refunds int,
   unknown int, next_attempt_at timestamptz, accepts_others boolean)
@@ -37,12 +38,17 @@ BEGIN
       ORDER BY w.organization_id, w.environment, w.account_id, w.retrying_since LIMIT 1
     ) AS next WHERE owner_id IS NULL OR (next.organization_id = owner_id AND next.environment = owner_environment)
   )
-  SELECT a.id, a.organization_id, a.environment, a.processor, a.name, trouble.*, EXISTS (
+  SELECT a.id, a.organization_id, a.environment, a.processor, a.name, trouble.*, CASE WHEN a.parent_id IS NULL THEN EXISTS (
     SELECT FROM (
       SELECT r.account_id, r.accepted_at FROM refund AS r
       WHERE r.organization_id = a.organization_id AND r.environment = a.environment
-      ORDER BY r.created_at DESC, r.id DESC LIMIT 50
+      ORDER BY r.created_at DESC, r.id DESC LIMIT 500
     ) AS newest WHERE newest.account_id = a.id AND newest.accepted_at > trouble.since)
+  ELSE EXISTS (
+    SELECT FROM (
+      SELECT r.accepted_at FROM refund AS r WHERE r.account_id = a.id AND r.is_connected
+      ORDER BY r.created_at DESC, r.id DESC LIMIT 50
+    ) AS newest WHERE newest.accepted_at > trouble.since) END
   FROM (SELECT * FROM account LIMIT most) AS found
   JOIN processor_account AS a ON a.id = found.account_id
   CROSS JOIN LATERAL (
