@@ -95,8 +95,8 @@ async function insertRun(
       WHERE account_id = ${account.id} AND finished_at IS NULL AND (claimed_until <= clock_timestamp()
         OR ${putsBack} AND (claimed_until IS NULL OR started_at < (SELECT required_since FROM recovery WHERE id = 1)))`;
     await tx.$executeRaw`
-      INSERT INTO reconciliation_run (id, account_id, window_start, window_end, actor, started_at, claimed_until)
-      VALUES (${id}, ${account.id}, ${from}, ${to}, ${actor}, ${now},
+      INSERT INTO reconciliation_run (id, account_id, window_start, window_end, actor, puts_back, started_at, claimed_until)
+      VALUES (${id}, ${account.id}, ${from}, ${to}, ${actor}, ${putsBack}, ${now},
         clock_timestamp() + ${lease}::float8 * interval '1 millisecond')
       ON CONFLICT DO NOTHING`;
     return await tx.reconciliationRun.findUnique({ where: { id } });

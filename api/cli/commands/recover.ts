@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessorAccount, ReconciliationRun } from '#shared/platform/database.ts';
+import { abilitiesOf } from '#shared/processors/accounts/abilities.ts';
+import { loadAccount } from '#shared/processors/accounts/account.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
@@ -15,7 +17,8 @@ Workers send nothing until it has finished. It reads the refunds that each proce
 backup, puts back those of ours that are not on record, and prints what a person has to look at. It may be repeated.
 
 Exit code: 0 when nothing needs attention, 3 when something does, 1 when an account could not be read: run it again, or leave the
-account out with --without if it is no longer used. docs/operations/restore.md has every step of a restore.
+account out with --without if it is no longer used. A connected account without access is named and left out: nothing is sent through it.
+docs/operations/restore.md has every step of a restore.
 `;
 
 /** Backups and processors have clocks of their own, and a backup takes a while. */
@@ -42,7 +45,8 @@ export const recoverCommand = command({
       const report = await loadReport(session.db, (await recoverAccount(session, account, since)).id);
       printReport(report);
       explain(summaryOf(report));
-      if (report.run.failure !== null) unfinished += 1;
+      if (report.run.failure !== null && (await hasNoAccess(session, account))) explain(noAccess(account));
+      else if (report.run.failure !== null) unfinished += 1;
       if (report.needsAttentionCount > 0) process.exitCode = needsAttentionCode;
     }
     if (unfinished > 0) throw new CommandError('Recovery is incomplete, and nothing is sent. Run it again.');
@@ -57,6 +61,16 @@ async function chooseAccounts({ db }: Session, without: readonly string[]): Prom
   const unknown = without.find((id) => accounts.every((account) => account.id !== id));
   if (unknown !== undefined) throw new CommandError(`Processor account not found: ${unknown}`);
   return accounts.filter(({ id }) => !without.includes(id));
+}
+
+/** True for a connected account, as long as its last call was refused altogether. */
+async function hasNoAccess({ db }: Session, { id, parentId }: ProcessorAccount): Promise<boolean> {
+  if (parentId === null) return false;
+  return abilitiesOf(await loadAccount(db, { accountId: id })).credentials?.state === 'refused';
+}
+
+function noAccess({ id, name }: ProcessorAccount): string {
+  return `Warning: there is no access to the connected account ${name} (${id}), so it was not read, and nothing is sent through it. Once it is connected again, run this command again.`;
 }
 
 async function recoverAccount(

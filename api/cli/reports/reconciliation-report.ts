@@ -12,7 +12,7 @@ import type { Facts, FindingKind } from '#shared/refunds/model/flags.ts';
 import { explain, printData, printFields, printJson, printTable } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
 
-type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
+type Account = Pick<ProcessorAccount, 'id' | 'name' | 'organizationId' | 'environment' | 'processor'>;
 
 /** A run with its account and all that it found. */
 export interface RunReport {
@@ -26,7 +26,7 @@ export interface RunReport {
 const listLength = 50;
 
 const withReport = {
-  account: { select: { organizationId: true, environment: true, processor: true } },
+  account: { select: { id: true, name: true, organizationId: true, environment: true, processor: true } },
   findings: { orderBy: { id: 'asc' } },
 } as const;
 
@@ -69,6 +69,7 @@ export async function listRuns(
     ORGANIZATION: ({ account }) => account.organizationId,
     ENVIRONMENT: ({ account }) => account.environment,
     PROCESSOR: ({ account }) => account.processor,
+    ACCOUNT: ({ account }) => account.name,
     FROM: ({ run }) => run.windowStart,
     TO: ({ run }) => run.windowEnd,
     BY: ({ run }) => run.actor,
@@ -86,6 +87,8 @@ export function printReport(report: RunReport): void {
     ['organizationId', account.organizationId],
     ['environment', account.environment],
     ['processor', account.processor],
+    ['accountId', account.id],
+    ['account', account.name],
     ['windowStart', run.windowStart],
     ['windowEnd', run.windowEnd],
     ['actor', run.actor],
@@ -128,7 +131,7 @@ function summaryOfFinding(
 /** The run in one line. */
 export function summaryOf(report: RunReport): string {
   const { account, run } = report;
-  return `${account.environment} ${account.processor}: ${run.comparedCount} refunds compared; ${resultOf(report)}.`;
+  return `${account.environment} ${account.name}: ${run.comparedCount} refunds compared; ${resultOf(report)}.`;
 }
 
 function runToJson({ run, account, needsAttentionCount }: Omit<RunReport, 'findings'>) {

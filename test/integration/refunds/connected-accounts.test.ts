@@ -1,4 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readHealth } from '#shared/health/read-health.ts';
+import { findAccountsInTrouble } from '#shared/health/trouble.ts';
+import { findRefusedAccounts } from '#shared/insights/needs-attention.ts';
+import { readOccasions } from '#shared/notifications/occasions.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { loadAccount } from '#shared/processors/accounts/account.ts';
@@ -9,6 +13,7 @@ import { findDueAccounts } from '#shared/reconciliation/runs.ts';
 import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
+import { adminCliOf } from '../../support/processes/admin-cli.ts';
 import { json, useScriptedServers } from '../../support/processors/scripted-server.ts';
 import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
@@ -274,6 +279,84 @@ test('connected accounts that were never used share the calls per second and the
   const rateLimits = { getPayment: { pausedUntil: '2100-01-01', slowedAt: '2100-01-01', slowedTo: 1 } };
   const paused = await connectedAccountOf(service.deps.db, { ...own, rateLimits }, 'acct_paced3');
   expect(paused.rateLimits).toEqual(rateLimits);
+});
+
+test('a connected account that was never used and cannot be read gets 503, and nothing is stored', async () => {
+  const connectedAccount = 'acct_unread1';
+  const transactionId = await directCharge(connectedAccount);
+  await service.sandbox.fault({
+    ...{ processor: 'stripe', operation: 'transaction.get', kind: 'error-503', times: null },
+  });
+  const { status, headers } = await askForRefund(service, { transactionId, connectedAccount });
+  expect([status, headers['retry-after']]).toEqual([503, '5']);
+  expect(await connected(connectedAccount)).toBeNull();
+});
+
+test('a refused connected account is reported by attention, metrics and notifications until 30 days after its last use', async () => {
+  const { db } = service.deps;
+  await refundOf('acct_gone');
+  const { id = '' } = (await connected('acct_gone')) ?? {};
+  const since = new Date();
+  const abilities = { credentials: { state: 'refused', since: since.toISOString() } };
+  await db.processorAccount.update({ where: { id }, data: { abilities, misconfiguredAt: since } });
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const reported = async () => [
+    (await findRefusedAccounts(db, owner)).filter((account) => account.id === id).length,
+    (await readHealth(db, 1_000)).misconfigured.reduce((sum, { accounts }) => sum + accounts, 0),
+    (await readOccasions(db, [{ kind: 'attention', target: id, since }])).length,
+  ];
+  expect(await reported()).toEqual([1, 1, 1]);
+  const long = new Date(since.getTime() - 31 * 24 * 60 * 60 * 1_000);
+  await db.processorAccount.update({ where: { id }, data: { usedAt: long } });
+  expect(await reported()).toEqual([0, 0, 0]);
+});
+
+test('a refund that was accepted shows that a connected account answers, however many newer ones others have', async () => {
+  const { db } = service.deps;
+  const [{ id: failing }, { id: accepted }] = [await refundOf('acct_busy'), await refundOf('acct_busy')];
+  const retryingSince = new Date(Date.now() - 600_000);
+  await db.refundWork.update({ where: { refundId: failing }, data: { retryingSince } });
+  await service.ownerDb.$executeRaw`UPDATE refund SET accepted_at = service_time() WHERE id = ${accepted}`;
+  const { id } = await newRefund(service);
+  await db.$executeRaw`
+    INSERT INTO refund (id, account_id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+      initiated_by, requester, created_at, updated_at)
+    SELECT 'ref_newer' || n, account_id, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
+      'processing', 'api', requester, service_time(), service_time()
+    FROM refund, generate_series(1, 60) AS n WHERE refund.id = ${id}`;
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const { id: accountId } = (await connected('acct_busy')) ?? {};
+  const troubled = await findAccountsInTrouble(db, owner);
+  expect(troubled.find((account) => account.accountId === accountId)).toMatchObject({ acceptsOthers: true });
+});
+
+test('a recovery names a connected account without access and goes on; with access again, its refunds are looked up first', async () => {
+  const connectedAccount = 'acct_away';
+  await refundOf(connectedAccount);
+  const account = await connected(connectedAccount);
+  const transactionId = await directCharge(connectedAccount);
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const lost = await refundDirectly(service, {
+    ...{ processor: 'stripe', transactionId, connectedAccount, amount: 1_000 },
+    ...{ refundId: newId('ref'), requestDigest: requestDigestOf(owner, 'away') },
+  });
+  // On record since long before the backup.
+  await service.ownerDb
+    .$executeRaw`UPDATE processor_account SET created_at = '2020-01-01' WHERE id = ${account?.id}`;
+  await service.sandbox.account(connectedAccount, { isConnected: false });
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  const { stderr } = await adminCliOf(service)(['recover', '--since', since]);
+  expect(stderr).toContain(`no access to the connected account stripe/${connectedAccount} (${account?.id})`);
+  expect(stderr).toContain('Recovery is complete.');
+  await service.sandbox.account(connectedAccount, { isConnected: true });
+  const headers = { 'idempotency-key': 'away' };
+  const { id } = await newRefund(service, { transactionId, connectedAccount }, { headers });
+  for (let step = 0; step < 3; step += 1) {
+    await makeDue(service, id);
+    await advanceRefund(service.deps, id);
+  }
+  expect(await movedAt(connectedAccount, transactionId)).toHaveLength(1);
+  expect((await rowOf(service, id)).externalRefundId).toBe(lost);
 });
 
 // The last one: payments of the same second would be looked up as well.
