@@ -24,9 +24,8 @@ import {
   type Operation,
 } from './abilities.ts';
 import { type AccountName, credentialContext } from './account.ts';
-import { CallPace } from './call-pace.ts';
 import { limitedAs } from './connected-accounts.ts';
-import { noteRateLimit, partOfRate, pauseLeftMs } from './rate-limits.ts';
+import { CallPace, noteRateLimit, partOfRate, pauseLeftMs } from './rate-limits.ts';
 
 interface ConnectionDependencies extends Stores {
   log: Logger;

@@ -4,9 +4,13 @@ import { ServiceError } from '../../platform/errors.ts';
 import { longestHold } from '../../policies/evaluate.ts';
 import type { Verdict } from '../../policies/evaluate-refund.ts';
 import type { AccountName } from '../../processors/accounts/account.ts';
-import { optionProblem, type RefundOptions } from '../../processors/contract/refund-options.ts';
+import {
+  dependsOnPayment,
+  optionProblem,
+  optionsOf,
+  type RefundOptions,
+} from '../../processors/contract/refund-options.ts';
 import { processorKind } from '../../processors/registry.ts';
-import { dependsOnPayment, optionsOf } from '../../refund-request/options.ts';
 import type { InitiatedBy, RefundReason } from '../../refund-request/reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
 import type { InitialStatus } from '../model/states.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { CallPace } from '#shared/processors/accounts/call-pace.ts';
-import { limitedOperations, pauseMs } from '#shared/processors/accounts/rate-limits.ts';
+import { CallPace, limitedOperations, pauseMs } from '#shared/processors/accounts/rate-limits.ts';
 
 test('calls come together for a fifth of a second, and then at the rate, each called thing apart', () => {
   const pace = new CallPace();
