@@ -69,6 +69,7 @@ function isDemoted({ message }: Error): boolean {
 
 /** What a server says of itself; null for what its user may not ask for. */
 export interface RedisServer {
+  /** Host and port, or the name of the master that sentinels know it by. */
   address: string;
   version: string | null;
   isReplica: boolean;
@@ -93,7 +94,7 @@ async function readServer(redis: Redis): Promise<RedisServer> {
   });
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
   return {
-    address: `${redis.options.host}:${redis.options.port}`,
+    address: redis.options.name ?? `${redis.options.host}:${redis.options.port}`,
     version: value('valkey_version') ?? value('redis_version'),
     isReplica: value('role') === 'slave',
     evictionPolicy: value('maxmemory_policy'),

@@ -1,5 +1,5 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { failFast, openRedis } from '#shared/platform/redis.ts';
+import { failFast, openRedis, readServers } from '#shared/platform/redis.ts';
 import { startRedisWithSentinel } from '../../support/stores/redis-sentinel.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -13,6 +13,7 @@ test.skipIf(inject('redisUrl') === null)(
     redis.on('error', () => {});
     onTestFinished(() => redis.disconnect());
     expect(await redis.set('where', 'first')).toBe('OK');
+    expect(await readServers(redis)).toMatchObject([{ address: 'refunds-master' }]);
 
     await servers.failOver();
     const promoted = servers.openReplica();
