@@ -97,7 +97,7 @@ const settingsSchema = z.object({
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: databaseAddress,
   DATABASE_OWNER_URL: databaseAddress,
-  DATABASE_POOL_SIZE: count(6),
+  DATABASE_POOL_SIZE: count(10),
   DATABASE_CONNECT_TIMEOUT_MS: count(3_000),
   DATABASE_STATEMENT_TIMEOUT_MS: count(9_000),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
