@@ -27,6 +27,8 @@ CREATE TABLE "organization" (
     "requires_second_factor" BOOLEAN NOT NULL DEFAULT false,
     "four_eyes_days" INTEGER NOT NULL DEFAULT 7,
     "refund_columns" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "confirms_hourly" BOOLEAN NOT NULL DEFAULT false,
+    "customer_texts" JSONB NOT NULL DEFAULT '{}',
 
     CONSTRAINT "organization_pkey" PRIMARY KEY ("id")
 );
@@ -40,6 +42,7 @@ CREATE TABLE "user" (
     "disabled_at" TIMESTAMPTZ(3),
     "company_of" TEXT NOT NULL DEFAULT '',
     "mail_refused_at" TIMESTAMPTZ(3),
+    "single_keys" BOOLEAN NOT NULL DEFAULT true,
 
     CONSTRAINT "user_pkey" PRIMARY KEY ("id")
 );
@@ -127,6 +130,8 @@ CREATE TABLE "api_key" (
     "stopped_at" TIMESTAMPTZ(3),
     "revoked_at" TIMESTAMPTZ(3),
     "api_version" TEXT NOT NULL DEFAULT '2026-11-24',
+    "first_tool" TEXT,
+    "first_tool_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "api_key_pkey" PRIMARY KEY ("id")
 );
@@ -154,6 +159,7 @@ CREATE TABLE "processor_account" (
     "used_at" TIMESTAMPTZ(3),
     "transfers" TEXT NOT NULL DEFAULT 'keep',
     "application_fees" TEXT NOT NULL DEFAULT 'keep',
+    "external_account_id" TEXT,
 
     CONSTRAINT "processor_account_pkey" PRIMARY KEY ("id")
 );
@@ -183,6 +189,7 @@ CREATE TABLE "reconciliation_run" (
     "failure" TEXT,
     "compared_count" INTEGER NOT NULL DEFAULT 0,
     "claimed_until" TIMESTAMPTZ(3),
+    "puts_back" BOOLEAN NOT NULL DEFAULT false,
 
     CONSTRAINT "reconciliation_run_pkey" PRIMARY KEY ("id")
 );
@@ -219,6 +226,7 @@ CREATE TABLE "payment" (
     "has_transfer" BOOLEAN,
     "transfer_destination" TEXT,
     "has_application_fee" BOOLEAN,
+    "external_id" TEXT,
 
     CONSTRAINT "payment_pkey" PRIMARY KEY ("id")
 );
@@ -301,6 +309,7 @@ CREATE TABLE "refund_work" (
     "server_error_at" TIMESTAMPTZ(3),
     "key_used_at" TIMESTAMPTZ(3),
     "account_id" TEXT NOT NULL,
+    "parent_id" TEXT,
 
     CONSTRAINT "refund_work_pkey" PRIMARY KEY ("refund_id")
 );
@@ -417,6 +426,7 @@ CREATE TABLE "recovery" (
     "id" INTEGER NOT NULL DEFAULT 1,
     "generation" TEXT NOT NULL,
     "required_since" TIMESTAMPTZ(3),
+    "ended_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "recovery_pkey" PRIMARY KEY ("id")
 );
@@ -492,6 +502,24 @@ CREATE TABLE "notification" (
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "notification_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "failed_request" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "environment" "environment" NOT NULL,
+    "api_key_id" TEXT NOT NULL,
+    "operation" TEXT NOT NULL,
+    "path" TEXT NOT NULL,
+    "status" INTEGER NOT NULL,
+    "code" TEXT NOT NULL,
+    "message" TEXT NOT NULL,
+    "body" TEXT,
+    "refund_id" TEXT,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "failed_request_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -648,9 +676,6 @@ CREATE INDEX "refund_by_amount" ON "refund"("amount", "organization_id", "enviro
 CREATE INDEX "refund_work_due" ON "refund_work"("processor", "due_at");
 
 -- CreateIndex
-CREATE INDEX "refund_work_due_by_account" ON "refund_work"("processor", "organization_id", "environment", "account_id", "due_at", "refund_id");
-
--- CreateIndex
 CREATE INDEX "webhook_endpoint_organization_id_environment_idx" ON "webhook_endpoint"("organization_id", "environment");
 
 -- CreateIndex
@@ -703,6 +728,12 @@ CREATE INDEX "mailed_link_target_idx" ON "mailed_link"("target");
 
 -- CreateIndex
 CREATE INDEX "mailed_link_expires_at_idx" ON "mailed_link"("expires_at");
+
+-- CreateIndex
+CREATE INDEX "failed_request_organization_id_environment_created_at_id_idx" ON "failed_request"("organization_id", "environment", "created_at", "id");
+
+-- CreateIndex
+CREATE INDEX "failed_request_created_at_idx" ON "failed_request"("created_at");
 
 -- AddForeignKey
 ALTER TABLE "second_factor" ADD CONSTRAINT "second_factor_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "user"("id") ON DELETE CASCADE ON UPDATE CASCADE;
@@ -952,6 +983,37 @@ CREATE INDEX "refund_by_metadata" ON "refund" USING gin ("metadata_terms"("organ
 -- How often each value of metadata occurs. The planner does not take that from a partial index: without, it expects each value in one
 -- of 200 refunds, and searches a long list for a rare one instead of the index. ANALYZE, also that of autovacuum, collects it.
 CREATE STATISTICS "refund_metadata_terms" ON ("metadata_terms"("organization_id", "metadata")) FROM "refund";
+
+-- What a person may search a refund by, of the first level of its metadata: each text, number or boolean as a whole, without a `#` before it,
+-- and its parts of three characters or more. `#A-20150` has the words `a-20150` and `20150`. One number per word, for its organization.
+-- Only letters of ASCII lose their case, as another rule depends on the collation. The index is made of these, so this function must never
+-- change its results; a new rule is a new function and a new index.
+CREATE FUNCTION "metadata_words"(owner_id text, metadata jsonb) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF jsonb_typeof(metadata) <> 'object' THEN
+    RETURN '{}';
+  END IF;
+  RETURN ARRAY(
+    SELECT DISTINCT hashtextextended(owner_id || ' ' || word, 0)
+    FROM jsonb_each(metadata) AS pair,
+      LATERAL (SELECT ltrim(lower(left(pair.value #>> '{}', 200) COLLATE "C"), '# ')) AS whole(words),
+      LATERAL (
+        SELECT words UNION
+        SELECT part FROM regexp_split_to_table(words, '[^a-z0-9\u0080-\U0010ffff]+') AS part WHERE length(part) >= 3) AS each(word)
+    WHERE jsonb_typeof(pair.value) IN ('string', 'number', 'boolean'));
+END
+$$;
+-- The search for a word of the metadata, such as the number of an order.
+CREATE INDEX "refund_by_word" ON "refund" USING gin ("metadata_words"("organization_id", "metadata"))
+    WHERE "metadata" IS NOT NULL;
+-- How often each word of metadata occurs, for the same reason as "refund_metadata_terms".
+CREATE STATISTICS "refund_metadata_words" ON ("metadata_words"("organization_id", "metadata")) FROM "refund";
+
+-- The claim of what is due goes from one account with credentials to the next: connected accounts share the places of their parent. Many
+-- refunds may be due at one moment; their ids keep the order.
+CREATE INDEX "refund_work_due_by_account"
+    ON "refund_work"("processor", "organization_id", "environment", (coalesce("parent_id", "account_id")), "due_at", "refund_id");
 
 -- Only public events are looked up by their ids and read in the order of the feed.
 CREATE UNIQUE INDEX "refund_event_public_id" ON "refund_event" ("id") WHERE "position" IS NOT NULL;

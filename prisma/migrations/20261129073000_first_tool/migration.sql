@@ -1,1 +1,0 @@
-ALTER TABLE "api_key" ADD COLUMN "first_tool" TEXT, ADD COLUMN "first_tool_at" TIMESTAMPTZ(3);

@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "user" ADD COLUMN "single_keys" BOOLEAN NOT NULL DEFAULT true;

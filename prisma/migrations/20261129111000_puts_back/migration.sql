@@ -1,1 +1,0 @@
-ALTER TABLE "reconciliation_run" ADD COLUMN "puts_back" BOOLEAN NOT NULL DEFAULT false;
