@@ -15,7 +15,8 @@ export async function connectWebhooks(connection: WebhookConnection): Promise<vo
   const { databaseUrl, organizationId, sandboxUrl, apiUrl } = connection;
   const db = openDatabase(databaseUrl, { poolSize: 1 });
   try {
-    const accounts = await db.processorAccount.findMany({ where: { organizationId } });
+    // Events about connected accounts are sent to the address of their parent.
+    const accounts = await db.processorAccount.findMany({ where: { organizationId, parentId: null } });
     const webhooks = Object.values(sandboxProcessors).flatMap((processor) =>
       accounts
         .filter((account) => account.processor === processor.name)
