@@ -100,7 +100,7 @@ describe('what an environment keeps of a day is bounded', () => {
     ['requests', all, (index) => ({ code: String(index) })],
     ['requests of one operation with one error', alike, () => ({})],
     ['bytes', 1, () => ({ code: 'other', message: 'x'.repeat(bytes) })],
-  ])('in %s', async (_what, count, more) => {
+  ])('keeps no more than a bound of %s', async (_what, count, more) => {
     await fill(count, more, new Date(Date.now() - 25 * hourMs));
     const kept = idOf(await refusedList());
     expect((await stored()).map(({ id }) => id)).toContain(kept);
