@@ -38,10 +38,10 @@ async function advance(id: string): Promise<void> {
 
 /** What Stripe has beside the name of our refund. */
 async function sentWith(id: string): Promise<object> {
-  const { externalRefundId } = await rowOf(service, id);
+  const { externalRefundId, organizationId } = await rowOf(service, id);
   const refund = await stripeClient(service.sandboxUrl).refunds.retrieve(externalRefundId ?? '');
   const { refund_id, refund_organization, ...sent } = refund.metadata ?? {};
-  expect([refund_id, refund_organization]).toEqual([id, service.organization.id]);
+  expect([refund_id, refund_organization]).toEqual([id, organizationId]);
   return sent;
 }
 
