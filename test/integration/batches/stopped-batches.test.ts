@@ -25,6 +25,17 @@ test('a paused batch begins no row until it is resumed', async () => {
   ]);
 });
 
+test('a batch wakes a worker as it is created and as it is resumed', async () => {
+  const wake = vi.spyOn(service.deps.queues, 'wakeWorkers').mockImplementation(() => {});
+  const id = await created(await rowsOf(1));
+  expect(wake).toHaveBeenCalledOnce();
+  await service.call('POST', `/v1/refund-batches/${id}/pause`);
+  await service.call('POST', `/v1/refund-batches/${id}/resume`);
+  expect(wake).toHaveBeenCalledTimes(2);
+  wake.mockRestore();
+  await workOff();
+});
+
 test('a paused batch is settled with one look-up, however many of its rows wait', async () => {
   const id = await created(
     Array.from({ length: 1_000 }, (_, n) => ({ transactionId: 'ch_1', amount: n + 1, reason: 'other' })),
