@@ -24,7 +24,7 @@ const elsewhere = {
   containers: 'docker kubectl',
   stores: 'createdb pg_basebackup pg_ctl pg_dump pg_restore psql redis-cli',
   // Functions of pages, and a program that the text around it asks for.
-  pages: 'check create read-secret',
+  pages: 'check count create read-secret',
 };
 
 /** The sandbox, the metrics of a process, Stripe and a channel. */
