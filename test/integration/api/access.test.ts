@@ -327,9 +327,14 @@ describe.each(named(operationRows.filter(({ path }) => path.includes(':id'))))('
         expect(bytesOf(refused)).toBe(bytesOf(await ask(row, { ...bearer(keyOf()), ...again })));
       }
       expect(await stored(id)).toEqual(before);
-      const statements = await recording.during(() => ask(row, bearer(keyOf()), { id }));
+      // The failed request is stored after its answer, and whenever that may be.
+      const asked = async (names: { id?: string }) =>
+        (await recording.during(() => ask(row, bearer(keyOf()), names))).filter(
+          (text) => !text.includes('INTO failed_request'),
+        );
+      const statements = await asked({ id });
       expect(statements.length).toBeGreaterThan(1);
-      expect(await recording.during(() => ask(row, bearer(keyOf())))).toEqual(statements);
+      expect(await asked({})).toEqual(statements);
     },
   );
 
