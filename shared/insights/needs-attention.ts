@@ -269,6 +269,9 @@ async function findPending(
   });
 }
 
+/** A platform that loses its key may have very many connected accounts. */
+const mostRefusedAccounts = 1_000;
+
 /**
  * Accounts of which an ability is refused, or all, the longest refused first; connected ones as prisma/functions/accounts/watches_account.sql
  * says.
@@ -280,7 +283,8 @@ export async function findRefusedAccounts(
   const found = await db.$queryRaw<{ id: string }[]>`
     SELECT id FROM processor_account AS a WHERE misconfigured_at IS NOT NULL AND watches_account(a)
       AND (${organizationId ?? null}::text IS NULL OR organization_id = ${organizationId ?? null})
-      AND (${environment ?? null}::environment IS NULL OR environment = ${environment ?? null}::environment)`;
+      AND (${environment ?? null}::environment IS NULL OR environment = ${environment ?? null}::environment)
+    ORDER BY misconfigured_at, id LIMIT ${mostRefusedAccounts}`;
   return await db.processorAccount.findMany({
     where: { id: { in: found.map(({ id }) => id) } },
     omit: withoutCredentials,

@@ -33,6 +33,7 @@ export function refundQueueName(processor: string): string {
   return `refunds-${processor}`;
 }
 
+/** For all that is due but refunds: deliveries, and batches. */
 export const deliveryQueueName = 'deliver-webhook';
 
 function queueNames(processors: readonly string[]): string[] {
@@ -381,6 +382,8 @@ function postgresConnection(databaseUrl: string | null, listening: number): Queu
     connectionTimeoutMillis: 5_000,
     query_timeout: 10_000,
     keepAlive: true,
+    // BullMQ takes a connection that listens for one whose loss is noticed soon.
+    keepAliveInitialDelayMillis: 10_000,
     Client: StrictClient,
   });
   return {

@@ -3,11 +3,11 @@ import { warnSparingly } from '#shared/platform/log.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import type { Task } from './schedule.ts';
 
-/** How often the position in the event feed is kept outside of the database, while there are new events. */
-const keepingMs = 1_000;
+/** How often the position in the event feed is kept outside of the database, while there are new events: once a second with the look. */
+const keepingMs = 750;
 
-/** How often it is kept at least, because what keeps it may have lost it. */
-const repeatMs = 10_000;
+/** How often it is kept at least, because what keeps it may have lost it, and another process may have seen more. */
+const repeatMs = 2_000;
 
 /**
  * Keeps the last event of the feed. First it checks that the database has those that are kept, which would otherwise be overwritten
@@ -28,6 +28,7 @@ export function feedPositionTask({
   return {
     name: 'keepFeedPosition',
     intervalMs: keepingMs,
+    // A look asks it right before the run.
     isDue({ settledPosition }) {
       found = settledPosition;
       return found !== kept || performance.now() - keptAt >= repeatMs;

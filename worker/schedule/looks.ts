@@ -3,7 +3,7 @@ import type { Due } from './due.ts';
 
 /** Looks for what is due without a queue, one statement for everything. */
 export interface Looks {
-  /** Resolves with the next look that finds something of a kind, or with the signal. */
+  /** Resolves with the next look that finds something of a kind, or that fails, or with the signal. */
   untilDue(isDue: (due: Due) => boolean, signal: AbortSignal): Promise<void>;
   /** Shortens a long pause, because there is something to do. */
   wake(): void;
@@ -19,7 +19,7 @@ interface LookOptions {
   random(): number;
 }
 
-/** A refund whose wake-up was lost waits no longer than this, nor does the first attempt of a webhook (docs/webhooks.md). */
+/** Of what a lost wake-up left, and of the first attempt of a webhook (docs/webhooks.md), besides the interval of the task. */
 const longestPauseMs = 1_000;
 
 /** Looks at once, and then repeatedly, with up to a quarter of jitter. */
@@ -35,15 +35,19 @@ export function startLooks({ read, shortestPauseMs, log, random }: LookOptions):
   const look = async () => {
     // Before it, because a wake-up may come meanwhile.
     quietLooks += 1;
-    const due = await read();
-    if (due.processors.length > 0 || due.batches || due.events) quietLooks = 0;
-    for (const [resolve, isDue] of waiting) if (isDue(due)) resolve();
+    const due = await read().catch((error: unknown) => {
+      warn(error);
+      return null;
+    });
+    if (due !== null && (due.processors.length > 0 || due.batches || due.events)) quietLooks = 0;
+    // What cannot be read may concern one task alone, and the others go on.
+    for (const [resolve, isDue] of waiting) if (due === null || isDue(due)) resolve();
   };
   const lookIn = (pauseMs: number) => {
     clearTimeout(nextLook);
     nextLookAt = performance.now() + pauseMs;
     nextLook = setTimeout(() => {
-      looking = look().catch(warn).then(lookAgain);
+      looking = look().then(lookAgain);
     }, pauseMs);
   };
   const lookAgain = () => {
@@ -66,6 +70,7 @@ export function startLooks({ read, shortestPauseMs, log, random }: LookOptions):
     },
     wake() {
       quietLooks = 0;
+      if (isClosing) return;
       if (nextLookAt - performance.now() > shortestPauseMs) lookIn(shortestPauseMs);
     },
     async close() {

@@ -40,17 +40,19 @@ export const recoverCommand = command({
     if (since > session.clock.now()) throw new CommandError('--since must not be in the future.');
     const accounts = await chooseAccounts(session, without);
     await requireRecovery(session.db);
+    const began = session.clock.now();
     let unfinished = 0;
     for (const account of accounts) {
       const report = await loadReport(session.db, (await recoverAccount(session, account, since)).id);
       printReport(report);
       explain(summaryOf(report));
-      if (report.run.failure !== null && (await hasNoAccess(session, account))) explain(noAccess(account));
+      const isLeftOut = report.run.failure !== null && (await hasNoAccess(session, account));
+      if (isLeftOut) explain(noAccess(account));
       else if (report.run.failure !== null) unfinished += 1;
-      if (report.needsAttentionCount > 0) process.exitCode = needsAttentionCode;
+      if (isLeftOut || report.needsAttentionCount > 0) process.exitCode = needsAttentionCode;
     }
     if (unfinished > 0) throw new CommandError('Recovery is incomplete, and nothing is sent. Run it again.');
-    await endRecovery(session.db);
+    await endRecovery(session.db, began);
     for (const processor of processorNames) session.queues.wake(processor);
     explain('Recovery is complete. Workers send refunds again, except those with RESTORED=true.');
   },

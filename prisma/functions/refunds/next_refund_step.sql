@@ -2,7 +2,7 @@
 -- lease_refunds.sql describes the steps. is_verified: the payment is known and has the refund's currency, which is not sent: a processor
 -- refunds in that of the payment. s: as in is_not_sent.sql. moment: the time of the claim.
 CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, s recovery, is_verified boolean, moment timestamptz) RETURNS text
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
   -- The one exception to is_not_sent.sql.
   IF after_server_error(w, moment) = 'same_key' THEN

@@ -426,6 +426,7 @@ CREATE TABLE "recovery" (
     "id" INTEGER NOT NULL DEFAULT 1,
     "generation" TEXT NOT NULL,
     "required_since" TIMESTAMPTZ(3),
+    "began_at" TIMESTAMPTZ(3),
     "ended_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "recovery_pkey" PRIMARY KEY ("id")

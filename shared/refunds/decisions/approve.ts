@@ -120,9 +120,11 @@ async function decide(
     const paymentId = await lockPaymentOf(tx, move.refund);
     const obstacle = move.to === 'processing' ? await findObstacle(tx, id, paymentId) : null;
     if (obstacle !== null) return obstacle;
+    // Asked while it is pending.
+    const isUnsent = move.to === 'cancelled' && (await isNotSent(tx, move.refund));
     const refund = await moveRefund(tx, move);
     if (refund === null) return 'not-pending';
-    if (move.to === 'cancelled' && !(await isNotSent(tx, refund))) throw maybeSent();
+    if (move.to === 'cancelled' && !isUnsent) throw maybeSent();
     await changeWork(tx, refund);
     await writeAudit(tx, { organizationId, actor, action, target: id, detail }, deps.clock.now());
     return refund;

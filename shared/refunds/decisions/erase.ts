@@ -121,7 +121,11 @@ async function eraseWhatOthersSent(tx: DatabaseTransaction, refundIds: readonly 
     DELETE FROM failed_request AS request USING refund
     WHERE refund.id = ANY(${[...refundIds]}) AND request.organization_id = refund.organization_id
       AND (request.refund_id = refund.id OR strpos(request.path, refund.id) > 0
-        OR strpos(concat_ws(' ', request.path, request.message, request.body), refund.transaction_id) > 0)`;
+        OR EXISTS (
+          SELECT FROM (
+            SELECT refund.transaction_id AS name UNION ALL
+            SELECT payment_name.name FROM payment_name WHERE payment_id = refund.payment_id) AS named
+          WHERE strpos(concat_ws(' ', request.path, request.message, request.body), named.name) > 0))`;
   // All of them are locked, so that none begins an attempt with what is erased here. The response of one under way is not kept.
   await tx.$executeRaw`
     WITH locked AS MATERIALIZED (

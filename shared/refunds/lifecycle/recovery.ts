@@ -41,13 +41,16 @@ export async function requireRecovery(db: Database): Promise<void> {
 /** Open refunds of which one statement requests a resync: a statement has a time limit. */
 const resyncedAtOnce = 5_000;
 
-/** Lets workers send again. See prisma/functions/refunds/end_recovery.sql. */
-export async function endRecovery(db: Database): Promise<void> {
+/**
+ * Lets workers send again. See prisma/functions/refunds/end_recovery.sql.
+ * @param began before the first account was read, by the clock of its run; now, where none was.
+ */
+export async function endRecovery(db: Database, began: Date | null = null): Promise<void> {
   for (let asked = resyncedAtOnce; asked === resyncedAtOnce; ) {
     const [row] = await db.$queryRaw<
       { asked: number }[]
     >`SELECT resync_open_refunds(${resyncedAtOnce}::int) AS asked`;
     asked = row?.asked ?? 0;
   }
-  await db.$queryRaw`SELECT end_recovery()::text`;
+  await db.$queryRaw`SELECT end_recovery(coalesce(${began}::timestamptz, service_time()))::text`;
 }

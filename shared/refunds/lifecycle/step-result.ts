@@ -54,7 +54,8 @@ type ResultOfLookup =
   /** Not found, which is no proof yet. */
   | ({ kind: 'inconclusive'; conclusiveAt: Date } & Due)
   /**
-   * Not found: not at the processor, or after a server error not yet. `hadNoAccount`: the credentials did not work until now.
+   * Not found: not at the processor. After a server error it may still be carried out, with the key of the next attempt.
+   * `hadNoAccount`: the credentials did not work until now.
    */
   | { kind: 'absent'; hadNoAccount: boolean }
   /** The account may not look it up. */

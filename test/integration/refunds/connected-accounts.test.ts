@@ -10,7 +10,7 @@ import { setCallsPerSecond } from '#shared/processors/accounts/account-settings.
 import { connectedAccountOf } from '#shared/processors/accounts/connected-accounts.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
-import { approveRefund } from '#shared/refunds/decisions/approve.ts';
+import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { adminCliOf } from '../../support/processes/admin-cli.ts';
@@ -340,14 +340,32 @@ test('a recovery names a connected account without access and goes on; with acce
     ...{ processor: 'stripe', transactionId, connectedAccount, amount: 1_000 },
     ...{ refundId: newId('ref'), requestDigest: requestDigestOf(owner, 'away') },
   });
+  // Awaits approval in the backup, after which it was approved and sent.
+  await storePolicies(service, { approvalAbove: { api: 1 } });
+  const pending = await newRefund(service, {
+    transactionId: await directCharge(connectedAccount),
+    connectedAccount,
+  });
+  await storePolicies(service, {});
   // On record since long before the backup.
   await service.ownerDb
     .$executeRaw`UPDATE processor_account SET created_at = '2020-01-01' WHERE id = ${account?.id}`;
+  // Read by an earlier recovery of the same day.
+  const earlier = new Date(Date.now() - 7_200_000);
+  const window = { windowStart: earlier, windowEnd: earlier, startedAt: earlier, finishedAt: earlier };
+  await service.ownerDb.reconciliationRun.create({
+    data: { ...window, id: newId('rec'), accountId: account?.id ?? '', actor: 'cli:ada', putsBack: true },
+  });
   await service.sandbox.account(connectedAccount, { isConnected: false });
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const { stderr } = await adminCliOf(service)(['recover', '--since', since]);
   expect(stderr).toContain(`no access to the connected account stripe/${connectedAccount} (${account?.id})`);
   expect(stderr).toContain('Recovery is complete.');
+  await expect(rejectRefund(service.deps, await rowOf(service, pending.id), 'cli:ada', null)).rejects.toThrow(
+    'it is not known yet whether this refund was sent',
+  );
+  const cancelled = await service.call('POST', `/v1/refunds/${pending.id}/cancel`);
+  expect(cancelled.status).toBe(503);
   await service.sandbox.account(connectedAccount, { isConnected: true });
   const headers = { 'idempotency-key': 'away' };
   const { id } = await newRefund(service, { transactionId, connectedAccount }, { headers });

@@ -98,7 +98,7 @@ async function storeEverywhere(): Promise<{ paid: Awaited<ReturnType<typeof crea
   const pending: Refund = await findOwnRefund(db, owner(), rejected);
   await rejectRefund(service.deps, pending, 'user:usr_ada', `${customer.text} wants an exchange`);
 
-  const { transactionId } = await db.refund.findUniqueOrThrow({ where: { id: paid.id } });
+  const { transactionId, paymentId } = await db.refund.findUniqueOrThrow({ where: { id: paid.id } });
   const account = await db.processorAccount.findFirstOrThrow({ where: { ...owner(), processor: 'stripe' } });
   const times = { windowStart: clock.now(), windowEnd: clock.now(), startedAt: clock.now() };
   const run = await db.reconciliationRun.create({
@@ -130,8 +130,12 @@ async function storeEverywhere(): Promise<{ paid: Awaited<ReturnType<typeof crea
   });
   const request = { ...owner(), apiKeyId: 'key_1', operation: 'POST /v1/refunds', path: '/v1/refunds' };
   const refusal = { status: 400, code: 'validation_error', message: '', createdAt: clock.now() };
-  const body = JSON.stringify({ transactionId, metadata });
-  await db.failedRequest.create({ data: { ...request, ...refusal, id: newRequestId(), body } });
+  const name = 'in_order_7';
+  await db.paymentName.create({ data: { ...owner(), accountId: account.id, paymentId, name } });
+  for (const named of [transactionId, name]) {
+    const body = JSON.stringify({ transactionId: named, metadata });
+    await db.failedRequest.create({ data: { ...request, ...refusal, id: newRequestId(), body } });
+  }
   await wholeText(auditedExport(service.deps, exportOf({ metadata: { customer: customer.text } })));
   await wholeText(auditedExport(service.deps, exportOf({ q: customer.text })));
   return { paid, rejected };

@@ -52,7 +52,7 @@ test('a wake-up shortens the pause of an idle worker, and many of them cost no m
   await looks.close();
 });
 
-test('what waits goes on with the look that finds it, after looks that failed too', async () => {
+test('what waits goes on with the look that finds it, or that fails: that may concern another task alone', async () => {
   const found: Partial<Due> = {};
   const { looks, read, during } = start(found);
   const signal = new AbortController().signal;
@@ -60,9 +60,16 @@ test('what waits goes on with the look that finds it, after looks that failed to
   void looks.untilDue(({ batches }) => batches, signal).then(goneOn);
   await during(5_000);
   expect(goneOn).not.toHaveBeenCalled();
-  read.mockRejectedValueOnce(new Error('gone'));
   found.batches = true;
   await during(2_000);
   expect(goneOn).toHaveBeenCalledOnce();
+
+  found.batches = false;
+  void looks.untilDue(({ batches }) => batches, signal).then(goneOn);
+  read.mockRejectedValueOnce(new Error('gone'));
+  await during(2_000);
+  expect(goneOn).toHaveBeenCalledTimes(2);
   await looks.close();
+  looks.wake();
+  expect(await during(2_000)).toBe(0);
 });
