@@ -91,7 +91,7 @@ export const detailedRefundSchema = refundSchema
       .optional()
       .describe(
         'With `include=message`: what to tell the customer, by language, such as en or pt-BR; null for a refund that awaits approval, ' +
-          'failed, was cancelled or is flagged.',
+          'failed, was cancelled, is flagged, or is being cancelled.',
       ),
   })
   .meta({

@@ -58,7 +58,9 @@ export const failureSchema = z.object({
 export const arrivalSchema = z.object({
   kind: z
     .enum(['credit', 'reversal'])
-    .describe("`reversal`: the charge disappears from the customer's statement, and no credit follows."),
+    .describe(
+      "`reversal`: the refund is taken off the original charge on the customer's statement, and no credit follows.",
+    ),
   expectedBy: z
     .string()
     .nullable()

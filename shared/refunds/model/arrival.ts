@@ -1,10 +1,10 @@
 import type { Refund } from '../../platform/database.ts';
 import type { RefundArrival } from '../../processors/contract/processor.ts';
-import { isWaitAtProcessor } from './waiting.ts';
+import { isWaitAtProcessor, waitsForCustomer } from './waiting.ts';
 
 /** When a refund arrives at the customer's bank, and what it is known by there. */
 export interface Arrival {
-  /** `reversal`: the charge disappears from the customer's statement, and no credit follows. */
+  /** `reversal`: the refund is taken off the original charge on the customer's statement, and no credit follows. */
   kind: 'credit' | 'reversal';
   /**
    * An estimate: the last day, in UTC, on which a credit usually arrives, as `YYYY-MM-DD`; null for a reversal, and while the processor
@@ -29,13 +29,12 @@ export function arrivalOf(
   refund: Pick<Refund, 'status' | 'processorStatus' | 'acceptedAt' | 'completedAt' | 'arrival'>,
   waitingFor: string | null,
 ): Arrival | null {
-  const { status, processorStatus, acceptedAt, completedAt, arrival } = refund;
+  const { status, acceptedAt, completedAt, arrival } = refund;
   const sentAt = completedAt ?? acceptedAt;
   if (sentAt === null || (status !== 'processing' && status !== 'completed')) return null;
   const { kind, reference = null, referenceType = null } = (arrival ?? {}) as Partial<RefundArrival>;
-  // The customer may still have to act while the state cannot be read, which the refund waits for then.
   const isWaiting =
-    status === 'processing' && (processorStatus === 'requires_action' || isWaitAtProcessor(waitingFor));
+    waitsForCustomer(refund, waitingFor) || (status === 'processing' && isWaitAtProcessor(waitingFor));
   const expectedBy = kind === 'reversal' || isWaiting ? null : afterBusinessDays(sentAt, refundBusinessDays);
   return { kind: kind ?? 'credit', expectedBy, reference, referenceType };
 }

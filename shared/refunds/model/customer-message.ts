@@ -2,20 +2,21 @@ import { exponentOf, toDecimal } from '../../money/money.ts';
 import type { Refund, RefundWork } from '../../platform/database.ts';
 import { arrivalOf } from './arrival.ts';
 import type { CustomerText, CustomerTexts, LanguageTexts } from './customer-texts.ts';
+import { waitsForCustomer } from './waiting.ts';
 
 type MessageRefund = Pick<
   Refund,
   'status' | 'amount' | 'currency' | 'processorStatus' | 'acceptedAt' | 'completedAt' | 'arrival'
 >;
 
-type MessageWork = Pick<RefundWork, 'waitingFor' | 'flaggedAt'>;
+type MessageWork = Pick<RefundWork, 'waitingFor' | 'flaggedAt' | 'cancelRequestedAt'>;
 
 /** What a customer may be told about a refund, by language; null while nothing can be promised. */
 type MessagesOf = (refund: MessageRefund, work: MessageWork | null) => Record<string, string> | null;
 
 /**
  * Composes the message to the customer of refunds: the amount, what happens and by when, and what the bank finds it by. Null for a
- * refund that awaits approval, failed, was cancelled, or is flagged.
+ * refund that awaits approval, failed, was cancelled, is flagged, or is being cancelled.
  */
 export function customerMessages(texts: CustomerTexts): MessagesOf {
   const writers = Object.entries(texts).map(
@@ -35,14 +36,14 @@ interface Content extends Pick<Refund, 'amount' | 'currency'> {
 }
 
 function contentOf(refund: MessageRefund, work: MessageWork | null): Content | null {
-  const { status, amount, currency, processorStatus } = refund;
-  if (work?.flaggedAt != null || (status !== 'processing' && status !== 'completed')) return null;
+  const { status, amount, currency } = refund;
+  if (work?.flaggedAt != null || work?.cancelRequestedAt != null) return null;
+  if (status !== 'processing' && status !== 'completed') return null;
   const waitingFor = work?.waitingFor ?? null;
   const content = (text: Content['text'], date: string | null = null, reference: string | null = null) => ({
     ...{ text, amount, currency, date, reference },
   });
-  const asksCustomer = processorStatus === 'requires_action' || waitingFor === 'customer_action';
-  if (status === 'processing' && asksCustomer) return content('actionNeeded');
+  if (waitsForCustomer(refund, waitingFor)) return content('actionNeeded');
   const arrival = arrivalOf(refund, waitingFor);
   if (arrival?.kind === 'reversal') return content('reversed');
   if (arrival === null || arrival.expectedBy === null) return content('started');

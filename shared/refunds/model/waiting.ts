@@ -40,6 +40,16 @@ export function isWaitAtProcessor(waitingFor: string | null): waitingFor is Wait
   return waitsAtProcessor.has(waitingFor);
 }
 
+/** True for a refund that the processor cannot pay before the customer gives details. */
+export function waitsForCustomer(
+  { status, processorStatus }: Pick<Refund, 'status' | 'processorStatus'>,
+  waitingFor: string | null,
+): boolean {
+  // The customer may still have to act while the state cannot be read, which the refund waits for then.
+  const isAsked = processorStatus === 'requires_action' || waitingFor === 'customer_action';
+  return status === 'processing' && isAsked;
+}
+
 type WaitingRefund = Pick<Refund, 'status' | 'createdAt' | 'acceptedAt' | 'heldUntil' | 'externalRefundId'>;
 
 /** What `waitingOf` needs of the work. */

@@ -28,9 +28,9 @@ import { waitingFields } from '../model/waiting.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
 /** What is read of the work of a refund. */
-const workFields = [...waitingFields, 'flaggedAt'] as const;
+const workFields = [...waitingFields, 'flaggedAt', 'cancelRequestedAt'] as const;
 
-/** A refund with what it waits for and since when it is flagged: the fields of its work are null where it has none. */
+/** A refund with what it waits for, since when it is flagged, and when its cancellation was requested; null without work. */
 export type RefundReading = RefundDetails &
   Pick<RefundWork, (typeof workFields)[number]> & { recoveryRequiredSince: Date | null };
 

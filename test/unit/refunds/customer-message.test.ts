@@ -20,7 +20,7 @@ function messages(given: Given, texts: CustomerTexts = { ...serviceTexts, en: sh
     ...unsent,
     ...given,
   };
-  const work = { waitingFor: null, flaggedAt: null, ...given };
+  const work = { waitingFor: null, flaggedAt: null, cancelRequestedAt: null, ...given };
   return customerMessages(texts)(refund, work);
 }
 const unsent = { processorStatus: null, acceptedAt: null, completedAt: null, arrival: null };
@@ -33,6 +33,7 @@ describe('the message to the customer', () => {
     ['failed', { ...completed, status: 'failed' }, undefined],
     ['was cancelled', { status: 'cancelled' }, undefined],
     ['is flagged', { ...completed, flaggedAt: monday }, undefined],
+    ['is being cancelled', { ...accepted, cancelRequestedAt: monday }, undefined],
     ['was not sent yet', {}, 'started $15.00'],
     ['is kept at the processor', { ...accepted, waitingFor: 'insufficient_balance' }, 'started $15.00'],
     ['waits for the customer', { ...accepted, waitingFor: 'customer_action' }, 'actionNeeded $15.00'],
