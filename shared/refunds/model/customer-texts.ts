@@ -10,7 +10,7 @@ const placeholders = {
   /** The processor has asked the customer for details. */
   actionNeeded: ['amount'],
   onItsWay: ['amount', 'date'],
-  /** The charge disappears, and no credit follows. */
+  /** The refund is taken off the original charge, and no credit follows. */
   reversed: ['amount'],
   /** Follows `onItsWay` once the reference of the bank is known. */
   reference: ['reference'],
@@ -76,9 +76,9 @@ export const serviceTexts: CustomerTexts = {
     started: `We are processing your refund of {amount}. Once it is on its way, your bank usually shows it within ${refundBusinessDays} business days.`,
     actionNeeded:
       'Your refund of {amount} cannot be paid without details from you. Please follow the instructions in the email about it.',
-    onItsWay: 'Your refund of {amount} is on its way. Your bank usually shows it by {date}.',
+    onItsWay: 'We sent your refund of {amount} to your bank, which usually shows it by {date}.',
     reversed:
-      'Your refund of {amount} cancels the charge: it disappears from your statement, and no separate credit follows.',
+      'Your refund of {amount} is taken off the original charge on your statement. No separate credit follows.',
     reference: 'If you cannot find it, give your bank this reference: {reference}.',
   },
   de: {
@@ -86,9 +86,9 @@ export const serviceTexts: CustomerTexts = {
     actionNeeded:
       'Für Ihre Rückerstattung von {amount} brauchen wir noch Angaben von Ihnen. Bitte folgen Sie den Anweisungen in der E-Mail dazu.',
     onItsWay:
-      'Ihre Rückerstattung von {amount} ist unterwegs. Ihre Bank zeigt sie in der Regel bis zum {date} an.',
+      'Wir haben Ihre Rückerstattung von {amount} an Ihre Bank gesendet. Dort erscheint sie in der Regel bis zum {date}.',
     reversed:
-      'Ihre Rückerstattung von {amount} hebt die Abbuchung auf: Sie verschwindet von Ihrem Kontoauszug, und es folgt keine gesonderte Gutschrift.',
+      'Ihre Rückerstattung von {amount} wird auf Ihrem Kontoauszug von der ursprünglichen Abbuchung abgezogen. Es folgt keine gesonderte Gutschrift.',
     reference: 'Falls Sie sie nicht finden, nennen Sie Ihrer Bank diese Referenz: {reference}.',
   },
   fr: {
@@ -96,18 +96,19 @@ export const serviceTexts: CustomerTexts = {
     actionNeeded:
       "Votre remboursement de {amount} ne peut pas être versé sans informations de votre part. Veuillez suivre les instructions de l'e-mail à ce sujet.",
     onItsWay:
-      "Votre remboursement de {amount} est en cours. Votre banque l'affiche généralement au plus tard le {date}.",
+      "Nous avons envoyé votre remboursement de {amount} à votre banque, qui l'affiche généralement au plus tard le {date}.",
     reversed:
-      'Votre remboursement de {amount} annule le débit : celui-ci disparaît de votre relevé, sans crédit séparé.',
+      'Votre remboursement de {amount} est déduit du débit initial sur votre relevé. Aucun crédit distinct ne suivra.',
     reference: 'Si vous ne le trouvez pas, communiquez cette référence à votre banque : {reference}.',
   },
   es: {
     started: `Estamos tramitando su reembolso de {amount}. Una vez enviado, su banco suele mostrarlo en un plazo de ${refundBusinessDays} días hábiles.`,
     actionNeeded:
       'Su reembolso de {amount} no puede pagarse sin algunos datos suyos. Siga las instrucciones del correo electrónico al respecto.',
-    onItsWay: 'Su reembolso de {amount} está en camino. Su banco suele mostrarlo a más tardar el {date}.',
+    onItsWay:
+      'Hemos enviado su reembolso de {amount} a su banco, que suele mostrarlo a más tardar el {date}.',
     reversed:
-      'Su reembolso de {amount} anula el cargo: este desaparece de su extracto y no recibirá un abono aparte.',
+      'Su reembolso de {amount} se descuenta del cargo original en su extracto. No recibirá un abono aparte.',
     reference: 'Si no lo encuentra, facilite esta referencia a su banco: {reference}.',
   },
 };

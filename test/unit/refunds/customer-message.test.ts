@@ -58,10 +58,10 @@ describe('the message to the customer', () => {
     // Versions of Node differ in which kind of space they write.
     const written = JSON.stringify(messages(given, serviceTexts)).replaceAll(/\s/g, ' ');
     expect(JSON.parse(written)).toEqual({
-      en: 'Your refund of IQD 123,456,789,012,345.678 is on its way. Your bank usually shows it by December 7, 2026.',
-      de: 'Ihre Rückerstattung von 123.456.789.012.345,678 IQD ist unterwegs. Ihre Bank zeigt sie in der Regel bis zum 7. Dezember 2026 an.',
-      fr: "Votre remboursement de 123 456 789 012 345,678 IQD est en cours. Votre banque l'affiche généralement au plus tard le 7 décembre 2026.",
-      es: 'Su reembolso de 123.456.789.012.345,678 IQD está en camino. Su banco suele mostrarlo a más tardar el 7 de diciembre de 2026.',
+      en: 'We sent your refund of IQD 123,456,789,012,345.678 to your bank, which usually shows it by December 7, 2026.',
+      de: 'Wir haben Ihre Rückerstattung von 123.456.789.012.345,678 IQD an Ihre Bank gesendet. Dort erscheint sie in der Regel bis zum 7. Dezember 2026.',
+      fr: "Nous avons envoyé votre remboursement de 123 456 789 012 345,678 IQD à votre banque, qui l'affiche généralement au plus tard le 7 décembre 2026.",
+      es: 'Hemos enviado su reembolso de 123.456.789.012.345,678 IQD a su banco, que suele mostrarlo a más tardar el 7 de diciembre de 2026.',
     });
   });
 });
