@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { refundBusinessDays } from './arrival.ts';
 
 // The texts of the message to the customer, and what an organization may put in their place.
 
+export type CustomerText = 'started' | 'actionNeeded' | 'onItsWay' | 'reversed' | 'reference';
+
 /** What each text has to name, in braces. It may name nothing else. */
-const placeholders = {
+const placeholders: Readonly<Record<CustomerText, readonly string[]>> = {
   /** The refund is not at its processor yet, or is kept there. */
   started: ['amount'],
   /** The processor has asked the customer for details. */
@@ -14,9 +17,7 @@ const placeholders = {
   reversed: ['amount'],
   /** Follows `onItsWay` once the reference of the bank is known. */
   reference: ['reference'],
-} as const;
-
-export type CustomerText = keyof typeof placeholders;
+};
 
 const names = Object.keys(placeholders) as CustomerText[];
 
@@ -40,20 +41,20 @@ function textSchema(name: CustomerText) {
     .max(maxTextLength, `must have at most ${maxTextLength} characters`)
     .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not contain control characters')
     .refine((text) => {
-      const found = [...text.matchAll(/\{([^{}]*)\}/g)].map(([, each]) => each as never);
-      return (
-        expected.every((each) => found.includes(each as never)) &&
-        found.every((each) => expected.includes(each))
-      );
+      const found = [...text.matchAll(/\{([^{}]*)\}/g)].map(([, each = '']) => each);
+      return expected.every((each) => found.includes(each)) && found.every((each) => expected.includes(each));
     }, `must contain ${inBraces}, and nothing else in braces`);
 }
 
 const languageTag = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3}))?$/;
 
-/** The texts that an organization sets: whole languages, in place of those of the service or besides them. */
+/**
+ * The texts that an organization sets: whole languages, in place of those of the service or besides them. Languages that are as the
+ * service has them are left out.
+ */
 export const ownTextsSchema = z
   .record(
-    z.string().regex(languageTag, 'must be a language such as en, pt-BR or zh-Hant'),
+    z.string().regex(languageTag),
     z.strictObject(
       Object.fromEntries(names.map((name) => [name, textSchema(name)])) as Record<
         CustomerText,
@@ -63,11 +64,22 @@ export const ownTextsSchema = z
         error: `must be an object with ${names.join(', ')}`,
       },
     ),
-    { error: 'must be an object of languages' },
+    {
+      error: ({ code }) =>
+        code === 'invalid_key'
+          ? 'must be a language such as en, pt-BR or zh-Hant'
+          : 'must be an object of languages',
+    },
+  )
+  .transform(
+    (texts): CustomerTexts =>
+      Object.fromEntries(
+        Object.entries(texts).filter(([language, each]) => !isDeepStrictEqual(each, serviceTexts[language])),
+      ),
   )
   .refine(
     (texts) => Object.keys(texts).length <= maxOwnLanguages,
-    `must have at most ${maxOwnLanguages} languages`,
+    `must have at most ${maxOwnLanguages} languages of your own`,
   );
 
 /** The texts of the service. */

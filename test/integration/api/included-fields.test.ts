@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { setCustomerTexts } from '#shared/organizations/customer-texts.ts';
+import { digestCustomerTexts, setCustomerTexts } from '#shared/organizations/customer-texts.ts';
 import { serviceTexts } from '#shared/refunds/model/customer-texts.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
@@ -98,8 +98,8 @@ describe('policy tells what was decided when the refund was created', () => {
 test("message has the organization's texts besides and in place of those of the service", async () => {
   const { id: organizationId } = service.organization;
   const own = { ...serviceTexts.en, onItsWay: '{amount}: {date}.' };
-  const json = JSON.stringify({ it: own, de: own });
-  await setCustomerTexts(service.deps, { organizationId, actor: 'test', json });
+  const [texts, basedOn] = [{ it: own, de: own }, digestCustomerTexts(serviceTexts)];
+  await setCustomerTexts(service.deps, { organizationId, actor: 'test', basedOn, texts });
   const id = await ended('succeeded');
   const { message, arrival } = (await get(id, '?include=message,arrival')).body.data;
   expect(Object.keys(message)).toEqual(['en', 'de', 'fr', 'es', 'it']);

@@ -67,8 +67,17 @@ describe('the message to the customer', () => {
 });
 
 describe('the texts of an organization', () => {
-  test('take those of the service', () => {
-    expect(ownTextsSchema.parse(serviceTexts)).toEqual(serviceTexts);
+  const languages = (count: number) =>
+    Object.fromEntries([...'abcdefghijk'].slice(0, count).map((end) => [`a${end}`, short]));
+
+  test('may be ten languages besides those of the service', () => {
+    expect(ownTextsSchema.parse({ ...serviceTexts, ...languages(10) })).toEqual(languages(10));
+  });
+
+  test('name a wrong language', () => {
+    expect(ownTextsSchema.safeParse({ Italian: short }).error?.issues).toMatchObject([
+      { path: ['Italian'], message: 'must be a language such as en, pt-BR or zh-Hant' },
+    ]);
   });
 
   test.each([
@@ -78,8 +87,7 @@ describe('the texts of an organization', () => {
     ['a text with a NUL character', { it: { ...short, started: '{amount}\0' } }],
     ['a language without all texts', { it: { started: '{amount}' } }],
     ['a further text', { it: { ...short, ended: '{amount}' } }],
-    ['what is no language', { Italian: short }],
-    ['eleven languages', Object.fromEntries([...'abcdefghijk'].map((end) => [`a${end}`, short]))],
+    ['eleven languages', languages(11)],
     ['a list', []],
   ])('do not take %s', (_what, texts) => {
     expect(ownTextsSchema.safeParse(texts).success).toBe(false);

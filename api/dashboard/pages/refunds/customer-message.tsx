@@ -19,7 +19,7 @@ export interface ShownMessage {
 
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
-/** The message about a refund, in English or the first language unless the address names another one; null for none. */
+/** The message about a refund, in English unless the address names another language; null for none. */
 export async function readMessage(
   { db }: Pick<ApiDependencies, 'db'>,
   request: FastifyRequest,

@@ -5,6 +5,7 @@ import { serviceTexts } from '#shared/refunds/model/customer-texts.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { fillWithRefunds } from '#test/support/dashboard/dashboard-stage.ts';
+import { hiddenField } from '#test/support/dashboard/second-factor.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { lengthenTimeline } from '#test/support/refunds/long-timeline.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
@@ -283,10 +284,12 @@ describe('the page of a refund', () => {
   test('offers the message to the customer in the language of the address, with the texts of the settings', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const admin = await signInMember(service, 'admin');
-    const save = (texts: string) => admin.visitor.post(`${base}/settings/customer-texts`, { texts });
+    const settings = `${base}/settings/customer-texts`;
+    const basedOn = hiddenField((await admin.visitor.get(settings)).text, 'basedOn');
+    const save = (texts: string) => admin.visitor.post(settings, { texts, basedOn });
     const refused = await save('{"it": {"started": "In corso"}}');
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('id="texts-problem">It.started: must contain {amount}');
+    expect(refused.text).toContain('id="texts-problem">it.started: must contain {amount}');
     const own = { ...serviceTexts.en, started: `${hostile} {amount}` };
     expect(await save(JSON.stringify({ it: own }))).toMatchObject({ status: 303 });
     const { text } = await get(`/${id}?language=it`);
@@ -296,6 +299,19 @@ describe('the page of a refund', () => {
     expect((await get(`/${id}?language=xx`)).text).toContain('We are processing your refund of $25.00.');
     await flagByHand(service, id);
     expect((await get(`/${id}`)).text).not.toContain('Message to the customer');
+  });
+
+  test('keeps texts that someone else saved since the page of the settings was opened', async () => {
+    const { visitor } = await signInMember(service, 'admin');
+    const settings = `${base}/settings/customer-texts`;
+    const opened = hiddenField((await visitor.get(settings)).text, 'basedOn');
+    const save = (language: string, basedOn: string) =>
+      visitor.post(settings, { texts: JSON.stringify({ [language]: serviceTexts.en }), basedOn });
+    expect((await save('pt', opened)).status).toBe(303);
+    const refused = await save('nl', opened);
+    expect(refused).toMatchObject({ status: 409, text: expect.stringContaining('Someone else changed') });
+    expect(hiddenField(refused.text, 'basedOn')).toBe(opened);
+    expect((await visitor.get(settings)).text).toContain('&quot;pt&quot;');
   });
 
   test('advises a new payment method after a reversal, but never while the refund is flagged', async () => {
