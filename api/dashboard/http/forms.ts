@@ -41,8 +41,7 @@ export function problemsOf(error: unknown, fields: readonly string[]): FormProbl
   if (!(error instanceof ServiceError) || error.status >= 500) throw error;
   const [, name = '', text = ''] = /^([A-Za-z ]+): (.*)$/s.exec(error.message) ?? [];
   if (!fields.includes(name)) return { form: error.message };
-  // What begins with the place of the problem, such as `it.started: must be a text`, keeps its spelling.
-  return { [name]: /^\S+: /.test(text) ? text : capitalized(text) };
+  return { [name]: capitalized(text) };
 }
 
 /**

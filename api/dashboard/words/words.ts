@@ -84,7 +84,8 @@ export function asSentence(message: string): string {
   return capitalized(message.endsWith('.') ? message : `${message}.`);
 }
 
-/** A text with a capital letter at the start. */
+/** A text with a capital letter at the start, unless that is a place such as `it.started:`, which keeps its spelling. */
 export function capitalized(text: string): string {
+  if (/^\S+: /.test(text)) return text;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
