@@ -34,6 +34,8 @@ export const doneMessages = {
     'Credentials saved, although the processor rejected them. Refunds wait until they are accepted or replaced.',
   'credentials-untested':
     'Credentials saved. The processor could not be asked about them: test the connection later.',
+  'credentials-unidentified':
+    'Credentials saved, but their account at the processor could not be identified. Check that it is the right one, and not added already.',
   'sent-metadata-saved': 'Settings saved. Refunds that are first sent from now on use them.',
   'columns-saved': 'Settings saved. Lists of refunds show these columns.',
   'customer-texts-saved': 'Texts saved. They are used from now on.',
@@ -69,6 +71,7 @@ export const cautions: ReadonlySet<string> = new Set([
   'credentials-limited',
   'credentials-refused',
   'credentials-untested',
+  'credentials-unidentified',
 ]);
 
 /** A word for what was done. */

@@ -162,7 +162,7 @@ async function requireOneName(
   const before = existing?.externalAccountId ?? externalAccountId;
   if (before === externalAccountId || force === true) return;
   throw new OtherAccountError(
-    `The credentials belong to ${externalAccountId}, and ${existing?.name} is ${before}. Refunds in progress would be looked up in the wrong account.`,
+    `The credentials belong to ${externalAccountId}, but the account ${existing?.name} is ${before}. Refunds in progress would be looked up in ${externalAccountId}.`,
   );
 }
 

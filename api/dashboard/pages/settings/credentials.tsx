@@ -103,7 +103,8 @@ function schemaFor({ settings }: Pick<ApiDependencies, 'settings'>, processor: s
   });
   const force = z.stringbool().optional().meta({
     title: 'Store them anyway',
-    description: 'Refunds then wait until the credentials are replaced by the right ones.',
+    description:
+      'If the processor refuses them, refunds wait until you replace them. If they belong to another account, refunds in progress are looked up in that one.',
     type: 'boolean',
   });
   return z.object({ ...Object.fromEntries(fields), [storeAnyway]: force } as Record<
@@ -115,7 +116,7 @@ function schemaFor({ settings }: Pick<ApiDependencies, 'settings'>, processor: s
 /** The field that stores credentials although the processor refuses them. */
 const storeAnyway = 'storeAnyway';
 
-/** What the page says then. */
+/** What the page says then, unless the processor accepts them and does not say whose they are. */
 const savedAs = {
   works: 'credentials-saved',
   limited: 'credentials-limited',
@@ -131,8 +132,11 @@ async function store(
   { [storeAnyway]: force, ...credentials }: Record<string, unknown>,
 ): Promise<Redirect> {
   const change = { ...actingIn(request), ...place, credentials, force: force === true };
-  const { id, test } = await setTestedAccount(deps, change).catch((error) => refuse(error, place.processor));
-  return leadTo(`${accountsPath}/${id}`, savedAs[test.verdict]);
+  const { id, test, isIdentified } = await setTestedAccount(deps, change).catch((error) =>
+    refuse(error, place.processor),
+  );
+  const isUnknown = !isIdentified && (test.verdict === 'works' || test.verdict === 'limited');
+  return leadTo(`${accountsPath}/${id}`, isUnknown ? 'credentials-unidentified' : savedAs[test.verdict]);
 }
 
 /** @throws ServiceError validation_error for invalid and refused credentials and those of another account, any other error again. */

@@ -358,9 +358,11 @@ describe('what the credentials may do', () => {
       disputes: { state: 'refused', permission: 'rak_dispute_read' },
       refund: { state: 'works' },
     });
+    const unidentified = { ...restricted, secretKey: 'rk_test_without_accounts_kyc_basic_read' };
+    expect(done(await store('stripe', unidentified))).toBe('credentials-unidentified');
     expect(done(await store('stripe', credentialsOf('stripe')))).toBe('credentials-saved');
     const other = credentialsOf('stripe', 'other');
-    expect((await store('stripe', other)).text).toContain('looked up in the wrong account');
+    expect((await store('stripe', other)).text).toContain('would be looked up in acct_');
     expect(done(await store('stripe', { ...other, storeAnyway: 'yes' }))).toBe('credentials-saved');
   });
 });
