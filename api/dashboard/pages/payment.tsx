@@ -20,7 +20,7 @@ import { inMoney } from '../words/numbers.ts';
 import { entryChoices, entrySchema } from './refunds/create-entry.ts';
 import { PaymentCard, PaymentRefunds } from './refunds/facts.tsx';
 import { metadataText, namedColumns } from './refunds/metadata-columns.tsx';
-import { MetadataFields } from './refunds/metadata-entry.tsx';
+import { MetadataFields } from './refunds/metadata-fields.tsx';
 
 /** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
 export function paymentPage(scope: Api, deps: ApiDependencies): void {

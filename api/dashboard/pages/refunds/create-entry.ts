@@ -7,7 +7,7 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { refundReasons } from '#shared/refund-request/reasons.ts';
 import { readAmount } from '../../words/numbers.ts';
 import { type Choices, currencyChoices, processorChoices, reasonChoices } from '../../words/words.ts';
-import { metadataFields, metadataOf } from './metadata-entry.tsx';
+import { metadataFields, metadataOf } from './metadata-entry.ts';
 import { optionFields, optionsIn } from './refund-options.tsx';
 
 const optionalText = z

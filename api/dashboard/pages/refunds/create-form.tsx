@@ -14,7 +14,7 @@ import { Frame } from '../../layout/frame.tsx';
 import { type Choices, reasonWords } from '../../words/words.ts';
 import { entryChoices, entrySchema, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentCard } from './facts.tsx';
-import { MetadataFields } from './metadata-entry.tsx';
+import { MetadataFields } from './metadata-fields.tsx';
 import { OptionFields } from './refund-options.tsx';
 
 const path = '/refunds/new';

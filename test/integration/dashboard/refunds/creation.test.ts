@@ -128,7 +128,7 @@ test('a refund has what is entered for the columns of the organization and in ro
   onTestFinished(async () => {
     await service.deps.db.organization.update({ where: { id }, data: { refundColumns: [] } });
   });
-  const kept = { ticket: 4711, seats: [3], note: 'old', paid: true, 'lines ': 'a\nb' };
+  const kept = { ticket: 4711, blank: '', seats: [3], note: 'old', paid: true, 'lines ': 'a\nb' };
   const transactionId = await newPayment(service);
   const known = new URLSearchParams({ ...refundOf(transactionId), metadata: JSON.stringify(kept) });
   const { text } = await operator.visitor.get(`${url}?${known}`);
@@ -138,9 +138,9 @@ test('a refund has what is entered for the columns of the organization and in ro
   const reviewed = await operator.visitor.post(url, form);
   await operator.visitor.post(url, [...sentForm(reviewed.text, /refunds\/new/), ['step', 'confirm']]);
   const [refund] = await refundsOf(transactionId);
-  const { ticket, seats, 'lines ': lines } = kept;
+  const { ticket, blank, seats, 'lines ': lines } = kept;
   const entered = { store: 'Bern', paid: 'false', order_id: 'SO-7' };
-  expect(refund?.metadata).toEqual({ ticket, seats, 'lines ': lines, ...entered });
+  expect(refund?.metadata).toEqual({ ticket, blank, seats, 'lines ': lines, ...entered });
 });
 
 test.each([
@@ -151,21 +151,26 @@ test.each([
       ['a', 'x'],
       ['a', 'y'],
     ],
-    'Enter a once.',
+    'Enter the name a only once.',
   ],
+  ['a name of an earlier field without a value', [['ticket', '']], 'Enter the name ticket only once.'],
+  ['a name of a list that is kept', [['seats', 'x']], 'The value of seats is not changed here.'],
   ['a name that is too long', [['k'.repeat(41), 'x']], 'Keys must have 1 to 40 characters.'],
 ] as const)('shows %s as a problem of the metadata, and keeps the rows', async (_what, rows, problem) => {
-  const form = sentForm((await operator.visitor.get(url)).text, /refunds\/new/);
+  const earlier = new URLSearchParams({ metadata: '{"ticket": "T-1", "seats": [3]}' });
+  const form = sentForm((await operator.visitor.get(`${url}?${earlier}`)).text, /refunds\/new/);
   const pairs = rows.flatMap(([key, value]): SentField[] => [
     ['metadataKey', key],
     ['metadataValue', value],
   ]);
-  const known = Object.entries(refundOf(await newPayment(service)));
-  const own = form.filter(([name]) => !known.some(([each]) => each === name));
-  const page = await operator.visitor.post(url, [...own, ...known, ...pairs]);
+  const { metadata: _, ...known } = refundOf(await newPayment(service));
+  const own = form.filter(([name]) => !(name in known));
+  const page = await operator.visitor.post(url, [...own, ...Object.entries(known), ...pairs]);
   expect(page.status).toBe(400);
   expect(page.text).toContain(problem);
-  expect(sentForm(page.text, /refunds\/new/)).toEqual(expect.arrayContaining(pairs));
+  expect(sentForm(page.text, /refunds\/new/)).toEqual(
+    expect.arrayContaining([...pairs, ['metadataValue', 'T-1']]),
+  );
 });
 
 describe('a form', () => {
