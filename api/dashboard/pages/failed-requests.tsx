@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
@@ -30,12 +30,10 @@ import type { Choices } from '../words/words.ts';
 const path = '/failed-requests';
 const pageLength = 50;
 
-/** What no request can have finds none. */
 const text = z
   .string()
-  .regex(/^[^\p{Cc}]{1,255}$/u)
-  .optional()
-  .catch(undefined);
+  .regex(/^[^\p{Cc}]{1,255}$/u, 'Enter at most 255 characters in one line.')
+  .optional();
 
 const filterSchema = z.object({
   id: text.meta({ title: 'Request ID', description: 'The header x-request-id of the response.' }),
@@ -46,7 +44,7 @@ const filterSchema = z.object({
 
 /** `/failed-requests`: the requests of the environment's API keys that were answered with an error, and a page for each. */
 export function failedRequestPages(scope: Api, { db }: ApiDependencies): void {
-  page(scope, path, 'operator', (request) => readList({ db }, request), FailedRequests);
+  page(scope, path, 'operator', (request, reply) => readList({ db }, request, reply), FailedRequests);
   const readOne = async (request: FastifyRequest) => {
     const { owner } = contextOf(request);
     const failed = await findFailedRequest(db, owner, idInPath(request, 'requestId', 'req'));
@@ -58,17 +56,20 @@ export function failedRequestPages(scope: Api, { db }: ApiDependencies): void {
 }
 
 /** A page of requests, with what they can be filtered by. */
-async function readList({ db }: Pick<ApiDependencies, 'db'>, request: FastifyRequest) {
+async function readList({ db }: Pick<ApiDependencies, 'db'>, request: FastifyRequest, reply: FastifyReply) {
   const { owner, query } = contextOf(request);
   const filter = filterIn(filterSchema, query);
   const { reading } = filter;
-  const asked = reading.kind === 'valid' ? reading.value : {};
+  if (reading.kind === 'invalid') reply.code(400);
   const cursor = cursorIn(query);
-  const { rows: requests, next } = await pageOf(
-    { cursor, limit: pageLength },
-    (before, limit) => findFailedRequests(db, owner, asked, before, limit),
-    (one) => one,
-  );
+  const { rows: requests, next } =
+    reading.kind === 'invalid'
+      ? { rows: [], next: null }
+      : await pageOf(
+          { cursor, limit: pageLength },
+          (before, limit) => findFailedRequests(db, owner, reading.value, before, limit),
+          (one) => one,
+        );
   const { apiKeyIds, operations, codes } = await failedRequestValues(db, owner);
   const names = await nameActors(
     db,
@@ -92,6 +93,7 @@ function FailedRequests({ requests, next, cursor, filter, operations, codes, key
     apiKeyId: [['', 'Any'], ...keys] as Choices,
   };
   const { all, alike } = failedRequestsPerDay;
+  const isFiltered = Object.keys(filter.entered).length > 0;
   return (
     <Frame title="Failed requests" section="failed-requests">
       <p class="muted">
@@ -114,13 +116,17 @@ function FailedRequests({ requests, next, cursor, filter, operations, codes, key
             ],
             ['Error', (one) => <Answer {...one} />],
             ['API key', ({ apiKeyId }) => keys.get(apiKeyId)],
-            ['Received', ({ createdAt }) => <Moment at={createdAt} />],
+            ['Answered', ({ createdAt }) => <Moment at={createdAt} />],
           ]}
         />
       ) : (
         <Empty title={`No failed requests in ${useMember().environment}`}>
-          <p>None matches, or all requests with a valid API key succeeded.</p>
-          {Object.keys(filter.entered).length > 0 && <ButtonLink to={path}>Clear filters</ButtonLink>}
+          <p>
+            {isFiltered
+              ? 'No failed request matches this filter.'
+              : `No request with a valid API key has failed in the last ${failedRequestDays} days.`}
+          </p>
+          {isFiltered && <ButtonLink to={path}>Clear filters</ButtonLink>}
         </Empty>
       )}
       <Pages to={path} filter={filter.entered} cursor={cursor} older={next} />
@@ -156,7 +162,7 @@ function FailedRequestPage({ failed, keyName }: FailedRequestProps) {
                 {keyName}
               </Link>,
             ],
-            ['Received', <Moment key="received" at={createdAt} />],
+            ['Answered', <Moment key="answered" at={createdAt} />],
             ['Error', <Answer key="error" {...failed} />],
             [
               'Message',
@@ -170,11 +176,23 @@ function FailedRequestPage({ failed, keyName }: FailedRequestProps) {
       </Card>
       <Card id="body" title="Body">
         {body === null ? (
-          <p class="muted">None, or it was larger than 4 KiB, or no JSON, or not read before the error.</p>
+          <p class="muted">
+            Not stored: the request had no body, or one that was larger than 4 KiB, not JSON, or not read
+            before the error.
+          </p>
         ) : (
-          <pre class="said">{body}</pre>
+          <pre>{indented(body)}</pre>
         )}
       </Card>
     </Frame>
   );
+}
+
+/** JSON with a line for each part; any other text as it is. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
 }

@@ -34,12 +34,13 @@ test('lists the failed requests of the organization and environment alone, by fi
   expect(await listed(`?id=${own}`)).toEqual([own]);
   expect(await listed('?code=service_unavailable&operation=POST+%2Fv1%2Frefunds')).toEqual([unavailable]);
   expect(await listed(`?apiKeyId=${other.keys.test.id}`)).toEqual([]);
+  expect(await listed(`?id=${'r'.repeat(256)}`), 'an invalid filter').toEqual([]);
   const { text } = await visitor.get(`${base}/${own}`);
   for (const shown of [
     own,
     'validation_error',
     '&lt;b>amount&lt;/b>',
-    '{"note":"&lt;script>"}'.replaceAll('"', '&quot;'),
+    '{\n  "note": "&lt;script>"\n}'.replaceAll('"', '&quot;'),
   ]) {
     expect(text).toContain(shown);
   }
