@@ -11,11 +11,11 @@ import { CommandError, type Session } from '../console/session.ts';
 import {
   listRuns,
   loadReport,
-  named,
   printReport,
   type RunReport,
   reportToJson,
   summaryOf,
+  whereAccount,
 } from '../reports/reconciliation-report.ts';
 
 /** Exit code of a finished comparison that found something that needs attention. */
@@ -93,7 +93,7 @@ async function chooseAccounts({ db }: Session, options: RunOptions): Promise<Pro
     where: {
       organizationId,
       // Of connected accounts those that are in use.
-      AND: [{ OR: [{ parentId: null }, { usedAt: { not: null } }] }, named(account)],
+      AND: [{ OR: [{ parentId: null }, { usedAt: { not: null } }] }, whereAccount(account)],
       ...(environment === undefined ? {} : { environment }),
       ...(processor === undefined ? {} : { processor }),
     },

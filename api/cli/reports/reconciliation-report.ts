@@ -38,7 +38,7 @@ export async function loadReport(db: Database, id: string): Promise<RunReport> {
 }
 
 /** Selects the accounts with an ID or name; all of them without one. */
-export function named(account: string | undefined): Prisma.ProcessorAccountWhereInput {
+export function whereAccount(account: string | undefined): Prisma.ProcessorAccountWhereInput {
   return account === undefined ? {} : { OR: [{ id: account }, { name: account }] };
 }
 
@@ -53,7 +53,9 @@ export async function listRuns(
 ): Promise<void> {
   if (organizationId !== undefined) await findOrganization(db, organizationId);
   const rows = await db.reconciliationRun.findMany({
-    where: { account: { ...(organizationId === undefined ? {} : { organizationId }), ...named(account) } },
+    where: {
+      account: { ...(organizationId === undefined ? {} : { organizationId }), ...whereAccount(account) },
+    },
     orderBy: [{ startedAt: 'desc' }, { id: 'desc' }],
     take: listLength,
     include: withReport,
