@@ -154,6 +154,7 @@ test.each([
     'Enter the name a only once.',
   ],
   ['a name of an earlier field without a value', [['ticket', '']], 'Enter the name ticket only once.'],
+  ['a name of a field that is empty', [['order_id', 'x']], 'Enter the name order_id only once.'],
   ['a name of a list that is kept', [['seats', 'x']], 'The value of seats is not changed here.'],
   ['a name that is too long', [['k'.repeat(41), 'x']], 'Keys must have 1 to 40 characters.'],
 ] as const)('shows %s as a problem of the metadata, and keeps the rows', async (_what, rows, problem) => {
