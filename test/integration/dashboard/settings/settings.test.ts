@@ -160,7 +160,8 @@ describe('API keys', () => {
     expect(await wordsOf(id)).toBe('Active');
     await changeApiKey(deps, { keyId: id, actor: 'cli:ada', change: { isStopped: true } });
     expect(await wordsOf(id)).toBe('Stopped');
-    await deps.db.apiKey.update({ where: { id }, data: { expiresAt: new Date() } });
+    // The service's clock may be a little behind this one.
+    await deps.db.apiKey.update({ where: { id }, data: { expiresAt: new Date(Date.now() - 60_000) } });
     expect(await wordsOf(id)).toBe('Expired');
     await revokeApiKey(deps, { keyId: id, actor: 'cli:ada' });
     expect(await wordsOf(id)).toBe('Revoked');
