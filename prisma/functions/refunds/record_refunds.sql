@@ -1,6 +1,6 @@
 -- Records the results of steps on refunds that workers hold: the transition with its timeline entries, the end of the attempt,
 -- and when the refund is due next, all or nothing. A result that arrives after the lease was lost is not
--- recorded; the refund is read again instead. An item never waits for another session: when a row it needs is locked, the
+-- recorded; the refund is read again instead, unless the step only read its payment. An item never waits for another session: when a row it needs is locked, the
 -- outcome is 'locked' and the caller repeats.
 --
 -- items: a JSON array of objects:
@@ -20,6 +20,7 @@
 --   ends_cancel            true when the requested cancellation is over
 --   flag                   {reason, facts} flags the refund, {} ends its flag, null keeps it
 --   unless_resync          true to record nothing when a resync has been requested
+--   reads_payment          true for a step that cannot have changed or seen the refund at the processor
 --
 -- outcome, one row per item: 'recorded', 'due' (recorded, and the next step is due at once), 'lost', 'resync' (only with
 -- unless_resync) or 'locked'.
@@ -76,7 +77,7 @@ BEGIN
         CONTINUE;
       WHEN 'lost' THEN
         -- A result without entries only says when the refund is due next.
-        IF result.entries <> '[]' THEN
+        IF result.entries <> '[]' AND (result.value->'reads_payment')::boolean IS NOT TRUE THEN
           PERFORM request_resync(result.refund_id);
         END IF;
       WHEN 'resync' THEN

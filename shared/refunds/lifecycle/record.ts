@@ -22,12 +22,14 @@ export type RecordItem = MoveItem &
     knowsCancel: boolean;
     /** Empty ends a flag. */
     flag: Partial<Flag> | undefined;
+    /** Whether the step cannot have changed or seen the refund at the processor. */
+    readsPayment: boolean;
   };
 
 /**
  * - `recorded`: the outcome is stored.
  * - `due`: the outcome is stored, and the next step is due at once, perhaps because it was requested meanwhile.
- * - `lost`: the lease was lost; nothing is stored, and the refund is read again.
+ * - `lost`: the lease was lost; nothing is stored, and the refund is read again, unless the step only read its payment.
  * - `resync`: a resync was requested, which comes first; nothing is stored.
  */
 export type RecordResult = 'recorded' | 'due' | 'lost' | 'resync';
@@ -68,6 +70,7 @@ export async function recordStep(
     })),
     knowsCancel: work.cancelRequestedAt !== null,
     flag: flag === null ? {} : flag,
+    readsPayment: claim.step === 'verify',
   });
   if (result === 'recorded' || result === 'due') {
     logOutcome(deps, refund, outcome);

@@ -4,6 +4,7 @@ import { serviceTime } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { requestResync } from '#shared/refunds/changes/work.ts';
+import { recordStep } from '#shared/refunds/lifecycle/record.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { PROCESSORS } from '#test/sandbox/processors.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
@@ -99,6 +100,28 @@ test.each(PROCESSORS)(
     });
     expect(accepted.flagReason).toBeNull();
     expect(await timelineOf(service, id)).toContain('lookup.absent');
+  },
+);
+
+test.each([
+  ['verify', null],
+  ['send', expect.any(Date)],
+])(
+  'a late result of the step %s has the refund read again only if it may be at the processor',
+  async (step, resyncRequestedAt) => {
+    const { db, statements } = service.deps;
+    const { id } = await createdRefund(service, 'braintree');
+    const { paymentId } = await rowOf(service, id);
+    if (step === 'verify') await db.payment.update({ where: { id: paymentId }, data: { currency: 'gbp' } });
+    const claim = await statements.claim(id);
+    if (claim === null) throw new Error('It was not claimed.');
+    expect(claim.step).toBe(step);
+    await db.refundWork.update({ where: { refundId: id }, data: { leasedUntil: new Date(0) } });
+    expect(await statements.claim(id)).not.toBeNull();
+    const failure = { code: 'timeout', message: 'No answer.' };
+    const late = { kind: 'not_applied', cause: 'unreachable', failure, flag: undefined, dueInMs: 0 } as const;
+    expect(await recordStep(service.deps, claim, late)).toMatchObject({ result: 'lost' });
+    expect((await rowOf(service, id)).work).toMatchObject({ resyncRequestedAt });
   },
 );
 
