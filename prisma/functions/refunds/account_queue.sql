@@ -1,6 +1,6 @@
 -- How many refunds with work that is due now or later an account with credentials has, or those that are connected to it together, and
--- since when the longest due one is due (NULL when none is). Counted up to `most`, among the
--- five times as many that are due first: both are in one order, so behind more than that of one kind the other one counts as none.
+-- since when the longest due one is due (NULL when none is). Counted up to `most`, among the five times as many that are due first: both
+-- kinds are in one order, so one of them counts as none behind more than that of the other.
 CREATE OR REPLACE FUNCTION account_queue(of_account text, named_processor text, owner_id text, owner_environment environment,
   connected boolean, most int)
 RETURNS TABLE (waiting int, due_since timestamptz)

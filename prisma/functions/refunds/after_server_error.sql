@@ -1,6 +1,6 @@
 -- What may follow once a processor has answered an attempt with a server error: it may carry the attempt out later, whatever lookups find
--- until then (docs/processor-answers.md). Steps and workers follow it; past the retry deadline of a refund a worker
--- takes `same_key` as `person`, and continue_refund_works.sql says which record ends it. NULL without such an answer.
+-- until then (docs/processor-answers.md). NULL without such an answer. Past the retry deadline of a refund a worker takes `same_key` as
+-- `person`. continue_refund_works.sql says which record ends the state.
 --
 --   same_key  another attempt with the same key, once a lookup finds nothing: the processor certainly repeats its answer for the key. It keeps
 --             one for a day from the first attempt, and a call takes some of that (https://docs.stripe.com/api/idempotent_requests)

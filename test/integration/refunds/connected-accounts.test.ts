@@ -37,6 +37,8 @@ afterEach(async () => {
 });
 
 const parent = () => service.organization.accounts.test.stripe;
+const atStripe = () =>
+  ({ organizationId: service.organization.id, environment: 'test', processor: 'stripe' }) as const;
 const connected = (connectedAccount = seller) =>
   service.deps.db.processorAccount.findFirst({ where: { connectedAccount, parentId: parent() } });
 
@@ -194,16 +196,8 @@ test('what one connected account is refused marks that one alone, until its pare
   expect(own.misconfiguredAt).toBeNull();
   await service.sandbox.account(seller, { isConnected: true });
   const { stripe: credentials } = sandboxCredentials('test', service.sandboxUrl);
-  const place = {
-    organizationId: service.organization.id,
-    environment: 'test',
-    processor: 'stripe',
-  } as const;
-  const { resumedRefunds } = await setProcessorAccount(service.deps, {
-    ...place,
-    credentials,
-    actor: 'test',
-  });
+  const request = { ...atStripe(), credentials, actor: 'test' };
+  const { resumedRefunds } = await setProcessorAccount(service.deps, request);
   expect(resumedRefunds).toBeGreaterThan(0);
   expect((await connected())?.misconfiguredAt).toBeNull();
   await advanceRefund(service.deps, id);
@@ -214,12 +208,7 @@ test('connected accounts share the connections of their parent, and none of them
   const missing = { type: 'invalid_request_error', code: 'resource_missing', message: 'No such charge' };
   const server = await serve((_seen, response) => json(response, 404, { error: missing }));
   const { stripe: credentials } = sandboxCredentials('test', server.url);
-  const named = {
-    organizationId: service.organization.id,
-    environment: 'test',
-    processor: 'stripe',
-  } as const;
-  const request = { ...named, name: 'counted', credentials, actor: 'test' };
+  const request = { ...atStripe(), name: 'counted', credentials, actor: 'test' };
   const { id: parentId } = await setProcessorAccount(service.deps, request);
   const own = await loadAccount(service.deps.db, { accountId: parentId });
   const sellers = Array.from({ length: 20 }, (_, n) => `acct_counted${n}`);

@@ -155,7 +155,7 @@ function attempt(number: string, outcome: string): string {
     'startedAt', created_at + took * (0.2 + ${number} * 0.1)))`;
 }
 
-/** Each line: whose story it belongs to, what happens, who does it, from which status to which, what is told, and when. */
+/** Each line: whose story it belongs to, what happens, who does it, from which status to which, with which detail, and when. */
 const steps = `(values
   (1, true, 'refund.created', requester, null,
     case when story in ('waiting', 'approved', 'rejected') then 'pending' else 'processing' end,

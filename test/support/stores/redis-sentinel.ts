@@ -11,7 +11,7 @@ const master = 'refunds-master';
 const password = 'secret';
 const access = ['--requirepass', password, '--masterauth', password];
 
-/** A Redis with a replica, and a sentinel that makes the replica the master when it is told to. */
+/** A Redis with a replica, and a sentinel that makes the replica the master on request. */
 export interface RedisWithSentinel {
   /** REDIS_URL. */
   url: string;
